@@ -157,14 +157,21 @@ public struct ImportCache: Sendable {
 
   private func make(_ group: SourceGroup, in draft: String) throws(Fault) -> [Told] {
     var made: [Told] = []
+    var passing: ImportError?
     Importer(format: nil, output: draft).importGroup(group) { report in
       switch report.outcome {
       case .imported(let log, _):
         made.append(
           Told(index: report.index, log: String(log.dropFirst(draft.count + 1)), error: nil))
       case .failed(let error):
+        if error.isOfTheSystem { passing = passing ?? error }
         made.append(Told(index: report.index, log: nil, error: "\(error)"))
       }
+    }
+    if let passing {
+      // A disk is not full for ever: kept, it would be told of this source as long as the folder is there.
+      remove(draft, made)
+      throw Fault(description: "\(passing)")
     }
     do throws(WholeFile.Failure) {
       try WholeFile.create(
@@ -189,6 +196,16 @@ public struct ImportCache: Sendable {
       }
     }
     rmdir(draft)
+  }
+}
+
+extension ImportError {
+  /// Whether the system is at fault, which may do another time what it does not do now, and not the source.
+  fileprivate var isOfTheSystem: Bool {
+    switch code {
+    case .unreadable, .unwritable: true
+    default: false
+    }
   }
 }
 

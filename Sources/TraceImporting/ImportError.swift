@@ -35,6 +35,8 @@ public struct ImportError: Error, Hashable, Sendable {
     case outputDiffers(log: String)
     /// The system's reason why the log could not be written.
     case unwritable(log: String, String)
+    /// Why no log may hold the run: it exceeds a limit of the format.
+    case unloggable(log: String, String)
   }
 
   /// What is wrong.
@@ -83,7 +85,8 @@ extension ImportError.Code {
       "a run whose contexts hold more than \(limit >> 30) GiB together; split it"
     case .outputDiffers(let log):
       "\(log) exists already and holds something else; name another output folder or remove it"
-    case .unwritable(let log, let reason): "\(log) cannot be written: \(reason)"
+    case .unwritable(let log, let reason), .unloggable(let log, let reason):
+      "\(log) cannot be written: \(reason)"
     }
   }
 }

@@ -23,6 +23,8 @@ struct RunLog {
       return try create(run, identity)
     } catch let error as ImportError {
       throw error
+    } catch let error as LogError where error.isOfTheRun {
+      throw ImportError(.unloggable(log: path, "\(error)"))
     } catch {
       throw ImportError(.unwritable(log: path, "\(error)"))
     }
@@ -99,5 +101,15 @@ struct RunLog {
     while let event = try reader.next() { counts.apply(event) }
     if ofClosed, reader.ending != .closed || reader.nextSeq == 0 { throw CarriedRun.damaged }
     return counts
+  }
+}
+
+extension LogError {
+  /// Whether the run is at fault, of which the format takes no log, and not the system.
+  fileprivate var isOfTheRun: Bool {
+    switch code {
+    case .lineTooLong, .tooDeep, .expandsTooFar, .listTooLong, .contextsTooLong: true
+    default: false
+    }
   }
 }

@@ -217,6 +217,23 @@ struct RulesVerbTests {
     #expect(folder.listing.allSatisfy { !$0.contains(".part") })
   }
 
+  @Test("that there was no room for the log of a trace is not kept: with room it is judged")
+  func noRoom() async throws {
+    let folder = try TemporaryFolder()
+    var numbers = Seeded(seed: 5)
+    let words = (0..<4_000).map { _ in String(numbers.next()) }.joined(separator: " ")
+    try folder.write(
+      "runs/trace.json",
+      "[{\"role\":\"user\",\"content\":\"Add\"},{\"role\":\"assistant\",\"content\":\"\(words)\"}]")
+    try folder.write("rules.yaml", "{caseId: calm, expected: {noLoops: 3}}")
+    let arguments = ["run", "rules.yaml", "--on", "runs", "--import-cache", "kept"]
+    let full = try await shell(
+      "ulimit -f 8; exec \"$0\" \"$@\"", arguments, in: folder.path, status: 2)
+    #expect(full.output.contains("File too large"), "\(full)")
+    let roomy = try await Binary.run(arguments, in: folder.path)
+    #expect(roomy.output.contains("pass   calm/trace.json"), "\(roomy)")
+  }
+
   @Test(
     "traces judged by way of the cache come to the outcomes of those that were imported before",
     .enabled(if: TestRun.corpora != nil))
