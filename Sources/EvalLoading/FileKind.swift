@@ -18,13 +18,16 @@ public enum FileKind: Sendable, Hashable {
   ///
   /// `caseId`, `expected` or `cases`, what looks like a slip in one of the first two, or a list of cases under any other
   /// key make a case; `sets` or `defaults` without cases what cases share; `model`, `command`, `tools` or `mcpServers` an
-  /// agent; `rules` a policy; `pipeline` with `tasks` a pipeline. A list in which a case stands is one of cases.
+  /// agent; `rules` a policy; `pipeline` with `tasks` a pipeline. A list in which a case stands is one of cases. What
+  /// the program itself writes of cases (results, what was kept of a suite, a comparison, a line of `--files-from`) is
+  /// none of these.
   public init?(of value: JSONValue) {
     switch value {
     case .array(let elements):
       guard Self.holdsCase(elements) else { return nil }
       self = .case
     case .object(let object):
+      if Self.isWrittenHere(object) { return nil }
       if ["caseId", "expected", "cases"].contains(where: { object[$0] != nil })
         || Self.listOfCases(in: object) != nil
       {
@@ -46,6 +49,17 @@ public enum FileKind: Sendable, Hashable {
       }
     default: return nil
     }
+  }
+
+  /// Whether this is what became of cases, as the program writes it: reports may lie among the cases that they are
+  /// of. What expects something is a case all the same.
+  private static func isWrittenHere(_ object: JSONObject) -> Bool {
+    guard let cases = object["cases"]?.arrayValue,
+      !cases.contains(where: { $0["expected"] != nil || $0["include"] != nil })
+    else { return false }
+    if object["outcome"]?.stringValue != nil, object["line"]?.intValue != nil { return true }
+    let schema = object["schema"]?.stringValue ?? ""
+    return ["results", "history", "comparison"].contains { schema.hasPrefix("agent-eval/\($0)/") }
   }
 
   /// How many elements of a list are looked at.

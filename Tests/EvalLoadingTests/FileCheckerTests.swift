@@ -28,6 +28,24 @@ struct FileCheckerTests {
     }
   }
 
+  @Test("what the program writes of cases is no file of cases, and what expects something is one")
+  func writtenHere() {
+    for kind in ["results", "history", "comparison"] {
+      let written: JSONValue = [
+        "schema": .string("agent-eval/\(kind)/1"), "cases": [["caseId": "a", "outcome": "pass"]],
+      ]
+      #expect(FileKind(of: written) == nil, "\(kind)")
+      let meant: JSONValue = [
+        "schema": .string("agent-eval/\(kind)/1"),
+        "cases": [["caseId": "a"], ["caseId": "b", "expected": ["maxSteps": 1]]],
+      ]
+      #expect(FileKind(of: meant) == .case, "\(kind)")
+    }
+    #expect(FileKind(of: ["cases": [], "input": "x", "line": 1, "outcome": "error"]) == nil)
+    #expect(FileKind(of: ["schema": "mine/1", "cases": [["caseId": "a"]]]) == .case)
+    #expect(FileKind(of: ["cases": [["caseId": "a", "outcome": "pass"]]]) == .case)
+  }
+
   @Test("Case, agent and policy files are told apart by their keys and all checked")
   func allKinds() throws {
     #expect(
