@@ -126,6 +126,21 @@ struct CaseLoaderTests {
     #expect(result.cases.count == (isSound ? 1 : 0))
   }
 
+  @Test("a case without input is told what it lacks: a run, or what its agent is asked")
+  func whatIsMissing() throws {
+    for (keys, says) in [
+      (
+        "caseId: a",
+        "the case names no run to judge; add a “recording”, or an “agent” and its “input”"
+      ),
+      ("caseId: a\nagent: x", "“input” is missing or empty; it says what the agent is asked to do"),
+    ] {
+      let result = try load([("a.yaml", "\(keys)\n\(sound)")], areRunsElsewhere: false)
+      #expect(result.diagnostics.count == 1)
+      #expect(result.diagnostics.first?.contains(says) == true, "\(result.diagnostics)")
+    }
+  }
+
   @Test("A JSONL file of nothing but mistakes is given up after a while")
   func manyMistakes() throws {
     let line = "{\"caseId\":1,\"expected\":{\"maxSteps\":1}}\n"

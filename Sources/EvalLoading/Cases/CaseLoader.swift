@@ -422,10 +422,14 @@ struct CaseBatch {
         "“where” chooses among runs that are given with `agent-eval run --on`",
         deeper: [.key("where")])
     }
-    if draft.input.isEmpty, draft.recording == nil, draft.pipeline == nil,
-      draft.agent != nil || !areRunsElsewhere
-    {
-      reader.report("“input” is empty; it may be only where there is a “recording”")
+    guard draft.input.isEmpty, draft.recording == nil, draft.pipeline == nil else { return }
+    if draft.agent != nil {
+      reader.report("“input” is missing or empty", hint: "it says what the agent is asked to do")
+    } else if !areRunsElsewhere {
+      reader.report(
+        "the case names no run to judge",
+        hint:
+          "add a “recording”, or an “agent” and its “input”, or give recorded runs with --on PATH")
     }
   }
 

@@ -54,7 +54,8 @@ extension EvalRunner {
   func nothingToJudge(_ evalCase: EvalCase) -> String {
     if options.isLive { return "the case names no agent to run; add “agent: FILE”" }
     if let folder = options.runsFolder { return "no run of this case in \(folder)" }
-    return "the case names neither a recording nor an agent; add one, or give --runs DIR"
+    return
+      "the case names neither a recording nor an agent; add one, or give recorded runs with --on PATH or --runs DIR"
   }
 
   /// What a log tells of its run, as far as a case asks.
