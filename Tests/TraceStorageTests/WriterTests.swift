@@ -25,6 +25,26 @@ struct WriterTests {
     try second.lock()
   }
 
+  @Test("a folder that the system does not make is told as that, not as a log that is missing")
+  func noFolder() throws {
+    let error = #expect(throws: LogError.self) {
+      try LogWriter(creating: "/proc/no-such-folder/a.jsonl.gz")
+    }
+    #expect(error?.description.hasPrefix("/proc/no-such-folder: cannot create: ") == true)
+  }
+
+  // Whoever may do everything is kept from no folder.
+  @Test(
+    "a file whose folder may not be made is told with that reason", .enabled(if: geteuid() != 0))
+  func folderNotAllowed() throws {
+    let folder = try TemporaryFolder()
+    try #require(mkdir(folder.file("closed"), 0o555) == 0)
+    let path = folder.file("closed/new/file")
+    WholeFile.makeFolders(for: path)
+    #expect(throws: WholeFile.Failure.system(EACCES)) { try WholeFile.create(path, holding: []) }
+    #expect(throws: WholeFile.Failure.system(EACCES)) { try WholeFile.append([], to: path) }
+  }
+
   @Test("a second writer is told who holds the log")
   func twoWriters() throws {
     let folder = try TemporaryFolder()

@@ -296,7 +296,8 @@ final class LogFile {
   private static func failure(_ operation: String, _ path: String) -> LogError {
     let number = errno
     return switch number {
-    case ENOENT: LogError(.notFound, path: path)
+    // A folder that cannot be made is no log that is missing.
+    case ENOENT where operation != "create": LogError(.notFound, path: path)
     // No place in it can be gone to.
     case ESPIPE: LogError(.noRegularFile, path: path)
     default: LogError(.system(operation: operation, errno: number), path: path)

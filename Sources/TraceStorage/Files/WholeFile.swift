@@ -32,7 +32,7 @@ public enum WholeFile {
   public static func create(_ path: String, holding bytes: [UInt8]) throws(Failure) {
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
     let file = open(path, flags | O_CLOEXEC, 0o666)
-    guard file >= 0 else { throw .last }
+    guard file >= 0 else { throw unmade(path) }
     do {
       try put(bytes, into: file)
     } catch {
@@ -59,7 +59,7 @@ public enum WholeFile {
   /// Writes at the end of a file, which is made where there is none.
   public static func append(_ bytes: [UInt8], to path: String) throws(Failure) {
     let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o666)
-    guard file >= 0 else { throw .last }
+    guard file >= 0 else { throw unmade(path) }
     try put(bytes, into: file)
   }
 
@@ -68,6 +68,20 @@ public enum WholeFile {
     let file = open(path, O_WRONLY | O_CLOEXEC)
     guard file >= 0 else { throw .last }
     try put(bytes, into: file)
+  }
+
+  /// Why a file could not be made. Where its folder is not there, that is why the nearest one that is takes none, if
+  /// it says so: that something is missing would be no answer to who is not allowed to make it.
+  private static func unmade(_ path: String) -> Failure {
+    let failure = Failure.last
+    guard failure == .system(ENOENT) else { return failure }
+    var nearest = path.utf8.first == UInt8(ascii: "/") ? "/" : "."
+    for index in path.indices where path[index] == "/" && index != path.startIndex {
+      let folder = String(path[..<index])
+      guard access(folder, F_OK) == 0 else { break }
+      nearest = folder
+    }
+    return access(nearest, W_OK | X_OK) == 0 ? failure : .last
   }
 
   /// Makes the folders on the way to a file that are not there. What goes wrong is told by the file,
