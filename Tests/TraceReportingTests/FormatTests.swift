@@ -176,7 +176,9 @@ struct AnyFormatTests {
 struct ReportRequestTests {
   @Test(
     "what names no format, or no file behind the colon, is refused",
-    arguments: ["", ":", "junitt", "JUNIT", "junit:", " junit", "file.xml", ":file", "\u{1b}[2J"])
+    arguments: [
+      "", ":", "junitt", "JUNIT", "junit:", " junit", "file.xml", ":file", "\u{1b}[2J", "junit:~/x",
+    ])
   func mistakes(text: String) {
     let mistake = #expect(throws: ReportRequest.Mistake.self) { try ReportRequest(text) }
     let words = mistake?.description ?? ""
@@ -185,12 +187,13 @@ struct ReportRequestTests {
 
   @Test("a file is all behind the first colon")
   func file() throws {
-    for file in ["a.xml", "a:b", "/tmp/x y", ":", "../x"] {
+    for file in ["a.xml", "a:b", "/tmp/x y", ":", "../x", "./-", "./~/x", "~x"] {
       let request = try ReportRequest("junit:" + file)
       #expect(request.format == .junit && request.file == file)
     }
     for format in ReportFormat.allCases {
       #expect(try ReportRequest(format.rawValue).format == format)
+      #expect(try ReportRequest(format.rawValue + ":-") == ReportRequest(format.rawValue))
     }
   }
 

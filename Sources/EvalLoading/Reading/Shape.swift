@@ -61,10 +61,19 @@ extension Shape where Value == String {
     }
   }
 
+  /// What is said of a path that begins with `~/`: taken as it stands, it would lead to a folder of that name.
+  static var homeless: String {
+    "“~” is no home folder in a file; write the whole path, or ./~ for a folder of that name"
+  }
+
   /// A path to another file, resolved against the folder of this one.
   static var path: Shape {
     Shape(["type": "string", "minLength": 1]) { value, reader in
       if case .string(let text) = value, !text.isEmpty, !text.utf8.contains(0) {
+        guard !text.hasPrefix("~/") else {
+          reader.report(homeless)
+          return nil
+        }
         return reader.folder.resolve(text)
       }
       reader.report(

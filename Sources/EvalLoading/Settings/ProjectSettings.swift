@@ -129,7 +129,12 @@ enum SettingsFile {
       reader.report("should be FORMAT:FILE, as junit:results.xml")
       return nil
     }
-    return text[...colon] + reader.folder.resolve(String(text[text.index(after: colon)...]))
+    let file = String(text[text.index(after: colon)...])
+    guard !file.hasPrefix("~/") else {
+      reader.report(Shape<String>.homeless)
+      return nil
+    }
+    return text[...colon] + reader.folder.resolve(file)
   }
 
   private static let against = Shape<String>(["type": "string", "minLength": 1]) { value, reader in

@@ -1,4 +1,4 @@
-/// One report that was asked for: `FORMAT` or `FORMAT:FILE`.
+/// One report that was asked for: `FORMAT` or `FORMAT:FILE`, where `-` is standard output.
 public struct ReportRequest: Sendable, Hashable {
   /// What is written.
   public var format: ReportFormat
@@ -26,7 +26,14 @@ public struct ReportRequest: Sendable, Hashable {
     guard !parts[1].isEmpty else {
       throw Mistake(description: "“\(format.rawValue):” names no file behind the colon")
     }
-    file = String(parts[1])
+    guard !parts[1].hasPrefix("~/") else {
+      throw Mistake(
+        description:
+          "a shell leaves “~” as it is behind a colon, so that “\(format.rawValue):~/” leads to no home "
+          + "folder; write \(format.rawValue):$HOME/, or \(format.rawValue):./~/ for a folder of that name"
+      )
+    }
+    if parts[1] != "-" { file = String(parts[1]) }
   }
 
   /// Reads all requests of one command. Annotations for GitHub take no output for themselves: they

@@ -49,6 +49,7 @@ struct HistoryRequest: Hashable {
     guard !folder.isEmpty else {
       throw ValidationError("--history takes a folder, and here it is empty.")
     }
+    try OutputOption.checkMeaning(folder)
     for (name, text) in [("--commit", commit), ("--branch", branch)] {
       guard let text else { continue }
       guard (1...200).contains(text.utf8.count) else {

@@ -51,6 +51,7 @@ struct Show: ParsableCommand, Verb {
     if let html, html.isEmpty || html.contains(LogFormat.suffix) {
       throw ValidationError("--html takes the path of the page, which is no log.")
     }
+    try html.map(OutputOption.checkMeaning)
     if tree, follow || skipDamaged {
       throw ValidationError("--tree goes with neither --follow nor --skip-damaged.")
     }
