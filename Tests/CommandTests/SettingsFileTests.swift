@@ -41,7 +41,7 @@ struct SettingsFileTests {
       ("report: junti:r.xml\n", ".agent-eval.yaml:1", "junit"),
       ("[1, 2]\n", ".agent-eval.yaml", "settings"),
       ("paths: []\n", "paths", ""), ("out: ''\n", "out", ""),
-      ("out: ~/runs\n", "out", "no home folder"),
+      ("report: junit:-\n", "report", "FORMAT:FILE"), ("out: ~/runs\n", "out", "no home folder"),
       ("report: junit:~/r.xml\n", "report", "no home folder"),
       ("a: &a [*a]\n", ".agent-eval.yaml", ""),
       ("color: never\ncolor: always\n", "color", "twice"),

@@ -124,7 +124,7 @@ enum SettingsFile {
     "type": "string", "pattern": "^[a-z]+:.+$",
   ]) { value, reader in
     guard case .string(let text) = value, let colon = text.firstIndex(of: ":"),
-      text.index(after: colon) < text.endIndex
+      text.index(after: colon) < text.endIndex, !text.hasSuffix(":-")
     else {
       reader.report("should be FORMAT:FILE, as junit:results.xml")
       return nil
