@@ -275,6 +275,7 @@ struct InitVerbTests {
     let made = try await Binary.run(["init", "--ci", service], in: folder.path)
     let file = service == "github" ? ".github/workflows/evals.yml" : ".gitlab-ci.yml"
     #expect(Set(Self.files(in: folder)).subtracting(before) == [file], "\(made)")
+    #expect(made.lines.filter { $0.hasPrefix("made ") } == ["made   \(file)"], "\(made)")
     #expect(folder.text(file)?.contains("accepted") == isAccepted)
     #expect(folder.text(file)?.contains("EvalCases") == true)
     // A second one has its place beside a pipeline for GitLab, and none beside a workflow of the same name.

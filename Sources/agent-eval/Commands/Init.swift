@@ -152,8 +152,10 @@ struct Init: AsyncParsableCommand {
   // MARK: - Files
 
   private func write(_ start: ProjectStart) throws {
+    // What is as good where it is there already is not made again.
+    let new = start.files.filter { access(path($0.path), F_OK) != 0 }
     try start.write(to: place)
-    for file in start.files { Output.line(Visible.line("made   \(path(file.path))")) }
+    for file in new { Output.line(Visible.line("made   \(path(file.path))")) }
   }
 
   /// Judges the cases that were made and writes down what they do; returns the paths of that.
