@@ -116,6 +116,12 @@ def test_traces_are_judged(folder: Path) -> None:
         agent_eval.judge("", {"toolsCalled": ["look"]})
 
 
+def test_a_folder_of_logs_is_told_as_that(folder: Path) -> None:
+    agent_eval.judge(MESSAGES, {"maxSteps": 4}, out="runs")
+    with pytest.raises(agent_eval.LogError, match="runs is a folder that holds logs, and judge takes one run"):
+        agent_eval.judge("runs", {"maxSteps": 4})
+
+
 def test_a_log_is_told_by_what_stands_in_it(folder: Path) -> None:
     for name, value in (("t.jsonl.gz", {"messages": MESSAGES}), ("t.jsonl.gz.open", MESSAGES), ("t.gz", MESSAGES)):
         (folder / name).write_bytes(gzip.compress(json.dumps(value).encode()))

@@ -237,7 +237,17 @@ def _log_of(subject: Any, out: str | os.PathLike[str] | None, format: str | None
             return _Kept(log=path)
         if not path.exists():
             raise LogError(f"{shown(path)}: there is no such file", 2)
-        return _import(path, out, format)
+        try:
+            return _import(path, out, format)
+        except LogError as error:
+            # Nothing is imported of logs, and that would not say why there is nothing to judge.
+            if not path.is_dir() or not any(_is_log(found) for found in path.rglob("*.jsonl.gz")):
+                raise
+            raise LogError(
+                f"{shown(path)} is a folder that holds logs, and judge takes one run: name its log; "
+                "agent-eval run RULES.yaml --on FOLDER judges all",
+                2,
+            ) from error
     if isinstance(subject, Sequence) and not isinstance(subject, (bytes, bytearray)):
         messages = [plain(message, f"messages[{index}]") for index, message in enumerate(subject)]
         with tempfile.TemporaryDirectory() as folder:
