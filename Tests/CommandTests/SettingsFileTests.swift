@@ -177,6 +177,31 @@ struct SettingsFileTests {
     #expect(wrong.errors.contains("AGENT_EVAL_JOBS") && wrong.errors.contains("many"))
   }
 
+  @Test("a variable that is likely meant for a setting and read by nobody is told, and no other is")
+  func slipsInVariables() async throws {
+    let folder = try Self.project(nil)
+    try folder.write("case.yaml", Self.passing)
+    for (name, meant) in [
+      ("AGENT_EVAL_AGAINS", "AGENT_EVAL_AGAINST"), ("AGENT_EVAL_PATH", "AGENT_EVAL_PATHS"),
+      ("AGENT_EVAL_strict", "AGENT_EVAL_STRICT"),
+    ] {
+      for arguments in [["run", "case.yaml"], ["config"]] {
+        let told = try await Binary.run(arguments, in: folder.path, environment: [name: "accepted"])
+        #expect(
+          told.errors.contains(
+            "\(name): warning: no setting is read from this variable; did you mean “\(meant)”?"),
+          "\(told)")
+      }
+    }
+    for name in [
+      "AGENT_EVAL_SCRIPT", "AGENT_EVAL_VERSION", "AGENT_EVAL_REPOSITORY", "AGENT_EVAL_REF",
+    ] {
+      let calm = try await Binary.run(
+        ["run", "case.yaml"], in: folder.path, environment: [name: "x"])
+      #expect(!calm.errors.contains("warning"), "\(calm)")
+    }
+  }
+
   @Test("settings are read no other way where run is read without ArgumentParser")
   func samePlainly() async throws {
     let folder = try Self.project("paths: [cases]\nagainst: accepted\nstrict: true\n")

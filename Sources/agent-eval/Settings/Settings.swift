@@ -2,6 +2,7 @@ import AgentTrace
 import EvalLoading
 import FilePaths
 import Glibc
+import TraceMatching
 import TraceReporting
 
 /// What holds where the command line says nothing: variables of the environment, then the project's
@@ -46,31 +47,38 @@ struct Settings: Sendable {
 
   /// What holds here. Read once, at the first use; cost: a few system calls, and reading the file where there is one.
   static let here = Settings(
-    file: SettingsFolder.file(), hasVariables: hasVariables, variable: { Screen.variable($0) })
+    file: SettingsFolder.file(), names: variableNames, variable: { Screen.variable($0) })
 
-  /// Ends the process with 2 where the settings have mistakes, but for verbs that do not rest on them.
+  /// Tells what is wrong with the settings, and ends the process with 2 where that is an error, but for verbs that do
+  /// not rest on them.
   static func require(for verb: String?) {
-    guard let verb, !verb.hasPrefix("-"), !["help", "config", "init", "schema"].contains(verb),
-      here.faults.hasErrors
+    guard let verb, !verb.hasPrefix("-"), !["help", "config", "init", "schema"].contains(verb)
     else { return }
     Diagnostics.print(here.faults)
+    guard here.faults.hasErrors else { return }
     Output.error(
       "agent-eval: the settings above hold for every verb; agent-eval config shows them.")
     exit(2)
   }
 
-  /// Whether a variable is there whose name begins as those of settings do: most often there is none.
-  private static var hasVariables: Bool {
+  /// How the names of variables for settings begin.
+  private static let variablePrefix = "AGENT_EVAL_"
+
+  /// The variables whose names begin as those of settings do: most often there is none.
+  private static var variableNames: [String] {
+    var names: [String] = []
     var entry = environ
     while let text = entry.pointee {
-      if strncmp(text, "AGENT_EVAL_", 11) == 0 { return true }
+      if strncmp(text, variablePrefix, variablePrefix.utf8.count) == 0 {
+        names.append(String(String(cString: text).prefix { $0 != "=" }))
+      }
       entry += 1
     }
-    return false
+    return names
   }
 
-  /// - Parameter hasVariables: whether the variables are looked at.
-  init(file: String?, hasVariables: Bool = true, variable: (String) -> String?) {
+  /// - Parameter names: the variables that begin as those of settings do; where there is none, none is looked at.
+  init(file: String?, names: [String], variable: (String) -> String?) {
     self.file = file
     values = ProjectSettings()
     for name in SettingsFolder.otherNames where access(name, F_OK) == 0 {
@@ -89,8 +97,26 @@ struct Settings: Sendable {
         }
       }
     }
-    if hasVariables { takeVariables(variable) }
+    if !names.isEmpty { takeVariables(variable) }
+    tellSlips(names)
     checkWords()
+  }
+
+  /// Tells of variables that are likely meant for a setting, and are read by nobody: a build that compares with nothing
+  /// is green for a slip. Other names that begin so are others' business; `bin/agent-eval` itself sets one.
+  private mutating func tellSlips(_ names: [String]) {
+    let keys = ProjectSettings.keys.map { $0.name.uppercased() }
+    for name in names.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+    where name != LiveBuild.scriptVariable {
+      let key = String(name.dropFirst(Self.variablePrefix.count))
+      guard !keys.contains(key), let nearest = Spelling.nearest(to: key, among: keys) else {
+        continue
+      }
+      faults.append(
+        Diagnostic(
+          .warning, path: name, message: "no setting is read from this variable",
+          hint: "did you mean “\(Self.variablePrefix)\(nearest)”?"))
+    }
   }
 
   private mutating func takeVariables(_ variable: (String) -> String?) {
@@ -133,7 +159,7 @@ struct Settings: Sendable {
   }
 
   /// `AGENT_EVAL_OUT` for `out`.
-  static func variableName(of key: String) -> String { "AGENT_EVAL_" + key.uppercased() }
+  static func variableName(of key: String) -> String { variablePrefix + key.uppercased() }
 
   /// Takes a value of the environment in; returns whether it is one. Lists stand a line each.
   private mutating func take(_ text: String, for key: String) -> Bool {

@@ -9,6 +9,9 @@ import TraceReporting
 ///
 /// Why: Docs/decisions/0013-two-builds.md
 enum LiveBuild {
+  /// The variable in which `bin/agent-eval` says where it is.
+  static let scriptVariable = "AGENT_EVAL_SCRIPT"
+
   /// Where this build lacks what the agents need, hands the command over to the one that has it.
   ///
   /// To be called before anything was written, run or read from standard input: the other build begins
@@ -29,7 +32,7 @@ enum LiveBuild {
   /// - Parameter need: for example `the tool “search”`; `nil` where nothing needs the network.
   static func require(for need: String?) throws {
     guard let need, !LiveBoundary.hasHTTP else { return }
-    if let script = getenv("AGENT_EVAL_SCRIPT").map({ String(cString: $0) }), !script.isEmpty,
+    if let script = getenv(scriptVariable).map({ String(cString: $0) }), !script.isEmpty,
       getenv("AGENT_EVAL_BUILD") == nil
     {
       setenv("AGENT_EVAL_BUILD", "live", 1)
