@@ -211,7 +211,10 @@ struct UsageTests {
       Row("repair", "nowhere.jsonl.gz", status: 2, says: "there is no such log"),
       Row("repair", "Package.swift", status: 2, says: "Package.swift"),
       Row("repair", "Fixtures", status: 2, says: "is a folder"),
-      Row("list", "nowhere", status: 2, says: "nowhere"),
+      Row("list", "nowhere", status: 2, says: "nowhere: there is no such folder"),
+      Row(
+        "history", "--dir", "nowhere", status: 2, says: "agent-eval run --history nowhere makes it"),
+      Row("compare", "nowhere", "x", status: 2, says: "agent-eval: nowhere cannot be read"),
       Row("index", "nowhere", status: 2, says: "nowhere"),
       Row("query", "nowhere", "select 1", status: 2, says: "nowhere"),
       Row("schema", "case", status: 0, says: "$schema"),

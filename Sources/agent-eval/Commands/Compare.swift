@@ -59,6 +59,10 @@ struct Compare: ParsableCommand, Verb {
   private func results(_ path: String) throws -> EvalResults {
     do {
       return try EvalResults(decoding: try JSONValue(parsing: try InputFiles.all(of: path)))
+    } catch let error as InputFiles.Failure {
+      // It names the file itself.
+      Output.error(Visible.line("agent-eval: \(error)", width: 2_000))
+      throw ExitCode(2)
     } catch {
       Output.error(Visible.line("agent-eval: \(path): \(error)", width: 2_000))
       throw ExitCode(2)

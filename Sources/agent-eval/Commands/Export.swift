@@ -134,7 +134,7 @@ struct Export: ParsableCommand, Verb {
     for path in arguments.dropFirst() {
       let found = try LogFiles.all(below: path)
       guard !found.isEmpty else {
-        Output.error("agent-eval: no logs below \(Visible.line(path)).")
+        Output.error("agent-eval: no logs below \(Visible.line(path))")
         throw ExitCode(2)
       }
       logs += found

@@ -61,7 +61,8 @@ struct History: ParsableCommand, Verb {
   }
 
   func run() throws {
-    let (index, found) = try Indexing.refreshed(dir)
+    let (index, found) = try Indexing.refreshed(
+      dir, madeBy: "agent-eval run --history \(ShellWord.quote(dir))")
     var filter = HistoryFilter()
     filter.since = since.flatMap { SinceTime(since: $0)?.text }
     filter.branch = branch

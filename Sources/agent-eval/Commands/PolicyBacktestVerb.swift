@@ -59,7 +59,7 @@ struct PolicyBacktestVerb: AsyncParsableCommand, Verb {
     let paths = try runs.flatMap { try LogFiles.all(below: $0) }
     guard !paths.isEmpty else {
       Output.error(
-        "agent-eval: no logs below \(runs.map { Visible.line($0) }.joined(separator: ", ")).")
+        "agent-eval: no logs below \(runs.map { Visible.line($0) }.joined(separator: ", "))")
       throw ExitCode(2)
     }
     let backtester = PolicyBacktester(

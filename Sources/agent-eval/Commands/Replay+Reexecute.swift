@@ -99,7 +99,7 @@ struct ReexecutionCommand {
     }
     guard !logs.isEmpty else {
       let places = arguments.map { Visible.line($0) }.joined(separator: ", ")
-      Output.error("agent-eval: no logs below \(places).")
+      Output.error("agent-eval: no logs below \(places)")
       return 2
     }
     if arguments.count == 1, logs == arguments, let log = logs.first,

@@ -44,7 +44,7 @@ struct Verify: ParsableCommand, Verb {
     }
     guard !paths.isEmpty else {
       Output.error(
-        "agent-eval: no logs below \(logs.map { Visible.line($0) }.joined(separator: ", ")).")
+        "agent-eval: no logs below \(logs.map { Visible.line($0) }.joined(separator: ", "))")
       throw ExitCode(2)
     }
     guard expectDigest == nil || paths.count == 1 else {

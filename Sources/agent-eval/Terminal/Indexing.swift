@@ -1,4 +1,6 @@
 import AgentTrace
+import ArgumentParser
+import FilePaths
 import Glibc
 import TraceIndexing
 import TraceReporting
@@ -7,7 +9,23 @@ import TraceReporting
 enum Indexing {
   /// The index of a folder as its logs are now. Where the folder cannot be written to, it is made in
   /// memory, and lost.
-  static func refreshed(_ folder: String) throws -> (RunIndex, RunIndex.Report) {
+  ///
+  /// - Parameters:
+  ///   - folder: The folder of the logs.
+  ///   - maker: The command that makes the folder, for who looks for one that is not there yet.
+  /// - Throws: Exit code 2 where there is no such folder, which is told; ``IndexError``.
+  static func refreshed(
+    _ folder: String, madeBy maker: String? = nil
+  ) throws -> (RunIndex, RunIndex.Report) {
+    guard access(folder, F_OK) == 0 || errno != ENOENT else {
+      let maker = maker ?? (folder == RunLogs.folder ? "agent-eval record" : nil)
+      Output.error(
+        Visible.line(
+          "agent-eval: \(folder): there is no such folder"
+            + (maker.map { "; \($0) makes it" } ?? ""),
+          width: 2_000))
+      throw ExitCode(2)
+    }
     do {
       var index = try RunIndex(folder: folder)
       // Refreshing may put another file in the index's place, so that it is given out afterwards.
