@@ -36,10 +36,13 @@ enum MessageReader {
     return UIMessages.split(message, object) ?? [message]
   }
 
-  /// Whether an object is a message whose role stands beside it, `{"role","message":{"content"}}`, as Cursor keeps them.
+  /// Whether an object is a message whose role stands beside it, `{"role","message":{"content"}}`, as Cursor keeps them. A
+  /// tool's is none: which call it answers may stand beside it as well.
   static func isSplit(_ object: JSONObject) -> Bool {
-    object["role"]?.stringValue != nil && object["content"] == nil && object["parts"] == nil
-      && object["message"]?["content"] != nil && object["message"]?["role"] == nil
+    let role = object["role"]?.stringValue.flatMap(role)
+    return (role == .user || role == .assistant) && object["content"] == nil
+      && object["parts"] == nil && object["message"]?["content"] != nil
+      && object["message"]?["role"] == nil
   }
 
   /// LangChain's short form, `["user", "text"]`.
