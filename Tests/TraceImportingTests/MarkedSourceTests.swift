@@ -245,6 +245,10 @@ struct MarkedSourceTests {
       (#"{"role":"assistant","content":"So","finish_reason":"length"}"#, ""),
       (#"{"role":"assistant","content":"So","stop_reason":"max_tokens"}"#, ""),
       (#"{"role":"assistant","content":"So","stop_reason":"pause_turn"}"#, ""),
+      (
+        #"{"role":"assistant","content":[{"type":"text","text":"So"}],"state":{"type":"cancelled"}}"#,
+        #","system":"s""#
+      ),
       (Self.done, #","error":{"message":"gone"}"#), (Self.done, #","finish_reason":"length""#),
       (Self.done, #","status":"failed""#), (Self.done, #","status":"running""#),
       (Self.done, #","truncated":true"#), (Self.done, #","exit_reason":"max_turns""#),
@@ -279,6 +283,24 @@ struct MarkedSourceTests {
       """#)
     #expect(waiting.data(.decision).isEmpty, "\(waiting.errors)")
     #expect(waiting.data(.runStarted).first?["source"]?["unread"] == ["/1", "/2"])
+  }
+
+  @Test("what stands beside a message in its wrapper is no secret")
+  func besideMessage() throws {
+    let states =
+      #""toolCallStates":[{"toolCallId":"c","status":"canceled","toolCall":{"function":{"name":"rm","arguments":"{}"}}}]"#
+    for (beside, isMarked) in [(states, true), (#""contextItems":[]"#, false)] {
+      let file = try ImportedFile(
+        """
+        {"sessionId":"s","history":[{"message":{"role":"user","content":"q"}},
+        {"message":{"role":"assistant","content":"","toolCalls":[{"id":"c","type":"function","function":{"name":"rm","arguments":"{}"}}]},\(beside)},
+        {"message":{"role":"tool","content":"","toolCallId":"c"}},
+        {"message":{"role":"assistant","content":"done"}}]}
+        """)
+      #expect(file.data(.decision).first?["calls"]?[0]?["name"] == "rm", "\(file.errors)")
+      let recorded = file.data(.runStarted).first?["recorded"]
+      #expect((recorded?["calls"] == "partial") == isMarked, "\(beside)")
+    }
   }
 
   @Test("a reply that was broken off is no success")

@@ -11,19 +11,11 @@ enum MessageReader {
     if let inner = object["message"]?.objectValue, inner["role"] != nil, object["role"] == nil,
       object.count <= 4
     {
-      return read(.object(inner), at: pointer.appending("message"))
+      return wrapped(inner, in: object, at: pointer)
     }
     if isSplit(object), var inner = object["message"]?.objectValue {
       inner["role"] = object["role"]
-      guard var messages = read(.object(inner), at: pointer.appending("message")) else {
-        return nil
-      }
-      for member in object where member.key != "role" && member.key != "message" {
-        if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet), !messages.isEmpty {
-          messages[0].unread.append(pointer.appending(member.key))
-        }
-      }
-      return messages
+      return wrapped(inner, in: object, at: pointer)
     }
     if let dumped = LangChainMessages.unwrapped(value) {
       return read(dumped, at: pointer.appending("kwargs"))
@@ -34,6 +26,19 @@ enum MessageReader {
     guard let roleName = roleName(of: object) else { return nil }
     let message = plain(object, value, roleName: roleName, at: pointer)
     return UIMessages.split(message, object) ?? [message]
+  }
+
+  /// The messages that stand under `message`; what stands beside that may be calls, or say what became of them.
+  private static func wrapped(
+    _ inner: JSONObject, in object: JSONObject, at pointer: JSONPointer
+  ) -> [ReadMessage]? {
+    guard var messages = read(.object(inner), at: pointer.appending("message")) else { return nil }
+    for member in object where member.key != "role" && member.key != "message" {
+      if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet), !messages.isEmpty {
+        messages[0].unread.append(pointer.appending(member.key))
+      }
+    }
+    return messages
   }
 
   /// Whether an object is a message whose role stands beside it, `{"role","message":{"content"}}`, as Cursor keeps them. A
@@ -98,6 +103,7 @@ enum MessageReader {
     "providerMetadata", "providerOptions", "experimental_attachments", "attachments", "artifact",
     "content_blocks", "timing", "stop_details", "context_management", "diagnostics", "container",
     "safetyRatings", "groundingMetadata", "details", "thinking", "file_ids", "example", "phase",
+    "generation_info", "generationInfo", "contextItems",
   ]
 
   private static func plain(
@@ -282,6 +288,10 @@ enum MessageReader {
       (object["model"] ?? object["model_name"] ?? metadata?["model_name"] ?? metadata?["model"])?
       .stringValue
     message.responseId = metadata?["id"]?.stringValue
+    // Some keep in an object how a reply stands: it is complete, or was broken off.
+    if let state = object["state"]?["type"]?.stringValue {
+      message.isUnfinished = !["complete", "completed"].contains(state)
+    }
     for usage in [
       object["usage_metadata"], object["usage"], object["usageMetadata"],
       object["metadata"]?["usage"], metadata?["token_usage"], object["token_usage"],
