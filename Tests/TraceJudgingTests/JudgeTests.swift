@@ -507,6 +507,17 @@ struct JudgeTests {
       warnings.map { $0.contains("is string and no ") } == (isTold ? [true] : []), "\(warnings)")
   }
 
+  @Test("an input that is asked to be no mapping is a warning where the tool takes one")
+  func wholeInputs() throws {
+    for (tool, input, count) in [
+      ("issue", #"["orderId"]"#, 1), ("issue", #""orderId""#, 1), ("issue", "{}", 0),
+      ("open", "5", 0), ("delete_all", #""x""#, 0),
+    ] {
+      let expected = #"{"toolsNotCalled":[{"tool":"\#(tool)","input":\#(input)}]}"#
+      #expect(try judgement(expected, Self.described).warnings.count == count, "\(tool) \(input)")
+    }
+  }
+
   @Test("an argument of no schema is of another type where a call has it written the same")
   func unknownArgumentTypes() throws {
     let run = RecordedRun.whole([[.init("pay", ["amount": 50])]])

@@ -146,7 +146,8 @@ struct ToolWarnings {
   /// The arguments that an entry asks to be of a type which they never are: YAML makes a number of `1234`, and a tool
   /// may take it as a text.
   private func typeWarnings(_ named: NamedTool) -> [String] {
-    guard let input = named.call?.input?.source.objectValue else { return [] }
+    guard let source = named.call?.input?.source else { return [] }
+    guard let input = source.objectValue else { return wholeWarning(named, source) }
     let asked = (input["$exact"]?.objectValue ?? input).compactMap { member in
       Self.type(askedBy: member.value).map { (member.key, member.value, type: $0) }
     }
@@ -162,6 +163,20 @@ struct ToolWarnings {
       return "\(named.place): the argument “\(CallWording.short(key))” of "
         + "“\(CallWording.short(named.tool.text))” is \(other ?? "another") and no \(wanted), as it is asked to be"
     }
+  }
+
+  /// What is wrong with an input that is asked to be a list or a text where the tool takes a mapping.
+  private func wholeWarning(_ named: NamedTool, _ asked: JSONValue) -> [String] {
+    let values = trajectory.calls.filter { named.tool.matches($0.tool) }.compactMap(\.input)
+    let schemas = trajectory.tools.filter { named.tool.matches($0.name) }.map(\.inputSchema)
+    let areMappings =
+      values.contains { $0.objectValue != nil }
+      || !schemas.isEmpty && schemas.allSatisfy { $0?["type"] == "object" }
+    guard areMappings, !values.contains(where: { $0.typeName == asked.typeName }) else { return [] }
+    return [
+      "\(named.place): the input of “\(CallWording.short(named.tool.text))” is a mapping of arguments and no "
+        + "\(asked.typeName), as it is asked to be"
+    ]
   }
 
   /// The types that the schemas of some tools give an argument; `nil` where one of them gives none.
