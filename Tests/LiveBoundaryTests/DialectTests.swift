@@ -389,6 +389,7 @@ struct DialectTests {
         #"[{"index":0,"id":"a","function":{"name":"f","arguments":"}"}}],"function_call":{"name":"f","arguments":"}"}"#
       ), end)
     #expect(reply.reply["calls"] == [["id": "a", "name": "f", "arguments": "{}"]])
+    #expect(reply.reply["unread"] == nil)
     // Before there were several.
     reply = try Self.chat(
       #"{"choices":[{"delta":{"function_call":{"name":"f","arguments":"{"}}}]}"#,

@@ -287,7 +287,9 @@ enum ChatCompletions {
     /// The call of the old form, or a piece of it, to be held against the calls that are read.
     private mutating func take(old call: JSONValue) {
       var taken = old ?? DraftCall()
-      if let name = call["name"]?.stringValue, !name.isEmpty {
+      if let name = call["name"]?.stringValue, !name.isEmpty,
+        taken.name?.hasSameUTF8(as: name) != true
+      {
         taken.name = ((taken.name ?? "") + name).prefix(utf8Bytes: 1_024)
       }
       if case .object(let input)? = call["arguments"] { taken.input = .object(input) }
