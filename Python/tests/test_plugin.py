@@ -382,3 +382,17 @@ def test_runs_of_tests_are_recorded(project: pytest.Pytester, provider: Any) -> 
     assert [log.parent.name.rpartition("-")[2] for log in logs] == ["test_bad", "test_good", "test_good"]
     run(project, "--agent-eval-out", "elsewhere", "-n", "2").assert_outcomes(passed=1, failed=1)
     assert len(list((project.path / "elsewhere").glob("*/*.jsonl.gz"))) == 3
+
+
+def test_a_run_that_a_test_leaves_open_is_its_error_and_no_other_tests(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        def test_leaves_it(agent_run): agent_run().__enter__()
+        def test_behind(agent_run):
+            with agent_run() as run: pass
+            assert run.log.exists()
+        """
+    )
+    found = run(project)
+    found.assert_outcomes(passed=2, errors=1)
+    found.stdout.fnmatch_lines(["*agent_run began a run that the test did not end*"])

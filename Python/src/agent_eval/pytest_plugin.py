@@ -455,7 +455,7 @@ _SECTION = "agent-eval"
 
 
 @pytest.fixture
-def agent_run(request: pytest.FixtureRequest) -> AgentRun:
+def agent_run(request: pytest.FixtureRequest) -> Iterator[AgentRun]:
     """Records the test's runs: ``with agent_run() as run: …``, with the options of ``agent_eval.record``.
 
     Logs go to a folder of the test's own below ``.agent-eval/pytest``, or below ``--agent-eval-out``. A test that fails
@@ -465,15 +465,24 @@ def agent_run(request: pytest.FixtureRequest) -> AgentRun:
     root = Path(request.config.invocation_params.dir) / (asked or ".agent-eval/pytest")
     folder = root / re.sub(r"[^\w.-]+", "-", request.node.nodeid).strip("-")[-150:]
     runs = request.node.stash.setdefault(_recorded, [])
+    begun: list[record] = []
 
     def begin(**options: Any) -> record:
         if "replay" not in options:
             options.setdefault("out", folder)
         made = record(**options)
         runs.append(made._run)
+        begun.append(made)
         return made
 
-    return begin
+    yield begin
+    left = [made for made in begun if made._process is not None and made._process.poll() is None]
+    for made in left:
+        # It would go on into the tests behind this one, and they would fail for it.
+        made._leave_context()
+        made._end(None)
+    if left:
+        pytest.fail("agent_run began a run that the test did not end: write “with agent_run() as run: …”", pytrace=False)
 
 
 @pytest.hookimpl(hookwrapper=True)
