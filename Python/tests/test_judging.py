@@ -53,6 +53,13 @@ def test_what_does_not_hold_fails_with_its_evidence() -> None:
         assert outcome, outcome
 
 
+def test_a_pass_tells_which_checks_only_warn() -> None:
+    outcome = agent_eval.judge(MESSAGES, [{"toolsCalled": ["look"]}, {"severity": "warning", "maxSteps": 1}])
+    assert outcome.passed
+    first, second = str(outcome).splitlines()[:2]
+    assert first == "pass (1 of 2 checks passed)" and second.startswith("warning: [1].maxSteps failed: ")
+
+
 def test_what_cannot_be_verified_is_neither() -> None:
     outcome = agent_eval.judge(MESSAGES, {"maxRetries": 0, "toolsCalled": ["look"]})
     assert outcome.outcome == "inconclusive" and not outcome.passed and not outcome

@@ -107,10 +107,12 @@ class Outcome:
     def __str__(self) -> str:
         passed = sum(c.outcome == "pass" for c in self.checks)
         first = next(iter(self.failures or (self.evidence if not self.passed else ())), None)
-        told = f"{first.expectation}: {first.message} " if first else ""
+        told = f": {first.expectation}: {first.message}" if first else ""
         lines = [f"{self.outcome}: {self.error}"] if self.error else []
-        lines = lines or [f"{self.outcome}: {told}({passed} of {len(self.checks)} checks passed)"]
+        lines = lines or [f"{self.outcome}{told} ({passed} of {len(self.checks)} checks passed)"]
         lines += [check.text for check in self.evidence if not self.passed]
+        # A pass with less than all checks says which only warn.
+        lines += [f"warning: {check.text}" for check in self.checks if self.passed and check.outcome != "pass"]
         lines += [f"not seen: {request}" for request in self.unseen]
         lines += [f"warning: {warning}" for warning in self.warnings]
         if self.log is not None and not self.passed and not self.error:
