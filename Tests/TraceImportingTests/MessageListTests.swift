@@ -101,6 +101,27 @@ struct MessageListTests {
     ),
   ]
 
+  @Test("Haystack's messages say what a result answers, whether it failed, and how a reply ended")
+  func haystack() throws {
+    let file = try ImportedFile(
+      #"""
+      [{"role":"user","meta":{},"name":null,"content":[{"text":"q"}]},
+       {"role":"assistant","meta":{"model":"m","index":0,"finish_reason":"tool_calls","usage":{"completion_tokens":5,"prompt_tokens":10}},"name":null,
+        "content":[{"tool_call":{"tool_name":"look","arguments":{"id":7},"id":"c1","extra":null}}]},
+       {"role":"tool","meta":{},"name":null,
+        "content":[{"tool_call_result":{"result":"no","origin":{"tool_name":"look","arguments":{"id":7},"id":"c1","extra":null},"error":true}}]},
+       {"role":"assistant","meta":{"model":"m","index":0,"finish_reason":"length","usage":{"completion_tokens":5,"prompt_tokens":10}},"name":null,
+        "content":[{"text":"I was"}]}]
+      """#)
+    #expect(file.errors.isEmpty, "\(file.errors)")
+    #expect(file.data(.decision).first?["calls"]?[0]?["input"] == ["id": 7])
+    #expect(file.data(.toolResult).map { $0["status"] } == ["error"])
+    #expect(file.data(.toolResult).map { $0["reason"] } == ["no"])
+    #expect(file.data(.modelResult).map { $0["usage"]?["inputTokens"] } == [10, 10])
+    #expect(file.stop?.hasPrefix("budget_exhausted") == true)
+    #expect(file.data(.runStarted).first?["recorded"]?["calls"] == nil)
+  }
+
   @Test(
     "each list has one call with its arguments and result, an answer, and nothing unread",
     arguments: lists)

@@ -1,6 +1,7 @@
 import AgentTrace
 
-/// LangChain's messages: `model_dump` (`{"type":"ai",…}`) and `dumpd` (`{"lc":1,"id":[…],"kwargs":{…}}`).
+/// LangChain's messages: `model_dump` (`{"type":"ai",…}`), `dumpd` (`{"lc":1,"id":[…],"kwargs":{…}}`) and `message_to_dict`
+/// (`{"type":"ai","data":{…}}`).
 enum LangChainMessages {
   static let types: Set<String> = ["human", "ai", "system", "tool", "AIMessageChunk", "function"]
 
@@ -12,6 +13,12 @@ enum LangChainMessages {
 
   /// What a dump holds, with its class as `type`; `nil` where it is none.
   static func unwrapped(_ value: JSONValue) -> JSONValue? {
+    if let type = value["type"]?.stringValue, types.contains(type), value.objectValue?.count == 2,
+      var data = value["data"]?.objectValue, data["content"] != nil
+    {
+      data["type"] = .string(type)
+      return .object(data)
+    }
     guard value["lc"] != nil, let name = value["id"]?.arrayValue?.last?.stringValue,
       let type = classes[name], var kwargs = value["kwargs"]?.objectValue
     else { return nil }

@@ -9,16 +9,21 @@ enum MessageReader {
     if let pair = value.arrayValue { return tuple(pair, value, at: pointer).map { [$0] } }
     guard let object = value.objectValue else { return nil }
     if let inner = object["message"]?.objectValue, inner["role"] != nil, object["role"] == nil,
-      object.count <= 4
+      object.count <= 4 || object["finish_reason"] != nil
     {
-      return wrapped(inner, in: object, at: pointer)
+      var messages = wrapped(inner, in: object, at: pointer)
+      // A choice says beside its message how that ended.
+      if let last = messages?.indices.last, messages?[last].finish == nil {
+        messages?[last].finish = finish(of: object)
+      }
+      return messages
     }
     if isSplit(object), var inner = object["message"]?.objectValue {
       inner["role"] = object["role"]
       return wrapped(inner, in: object, at: pointer)
     }
     if let dumped = LangChainMessages.unwrapped(value) {
-      return read(dumped, at: pointer.appending("kwargs"))
+      return read(dumped, at: pointer.appending(value["lc"] == nil ? "data" : "kwargs"))
     }
     if let message = PydanticMessages.read(object, value, at: pointer) { return message }
     if let message = AutoGenMessages.read(object, value, at: pointer) { return [message] }
@@ -102,8 +107,8 @@ enum MessageReader {
     "thinking_blocks", "thoughts", "audio", "images", "parsed", "extra", "tags", "metrics", "cost",
     "providerMetadata", "providerOptions", "experimental_attachments", "attachments", "artifact",
     "content_blocks", "timing", "stop_details", "context_management", "diagnostics", "container",
-    "safetyRatings", "groundingMetadata", "details", "thinking", "file_ids", "example", "phase",
-    "generation_info", "generationInfo", "contextItems",
+    "safetyRatings", "groundingMetadata", "details", "meta", "thinking", "file_ids", "example",
+    "phase", "generation_info", "generationInfo", "contextItems",
   ]
 
   private static func plain(
@@ -146,8 +151,10 @@ enum MessageReader {
           "tool_call_response", "server_tool_call_response", "tool-result", "tool_result",
           "tool-return", "tool_call", "function_response",
         ].contains(type)
-          || ["toolResult", "functionResponse", "function_response", "tool_result"]
-            .contains { part[$0] != nil }
+          || [
+            "toolResult", "functionResponse", "function_response", "tool_result",
+            "tool_call_result",
+          ].contains { part[$0] != nil }
       }
     }
     return false
@@ -277,13 +284,17 @@ enum MessageReader {
     return texts.count == parts.count ? .string(texts.joined(separator: "\n")) : data
   }
 
+  private static func finish(of object: JSONObject) -> String? {
+    (object["finish_reason"] ?? object["stop_reason"] ?? object["stopReason"]
+      ?? object["finishReason"])?.stringValue
+  }
+
   private static func readAround(
     _ object: JSONObject, at pointer: JSONPointer, into message: inout ReadMessage
   ) {
-    let metadata = object["response_metadata"]
-    message.finish =
-      (object["finish_reason"] ?? object["stop_reason"] ?? object["stopReason"]
-      ?? object["finishReason"])?.stringValue ?? LangChainMessages.finish(in: metadata)
+    // Haystack says it under its own word.
+    let metadata = object["response_metadata"] ?? object["meta"]
+    message.finish = finish(of: object) ?? LangChainMessages.finish(in: metadata)
     message.model =
       (object["model"] ?? object["model_name"] ?? metadata?["model_name"] ?? metadata?["model"])?
       .stringValue
@@ -295,6 +306,7 @@ enum MessageReader {
     for usage in [
       object["usage_metadata"], object["usage"], object["usageMetadata"],
       object["metadata"]?["usage"], metadata?["token_usage"], object["token_usage"],
+      object["meta"]?["usage"],
     ] where message.usage.isEmpty {
       message.usage = ReadUsage(usage)
     }

@@ -157,6 +157,14 @@ enum PartReader {
       note(object, but: [key], at: pointer, into: &message)
       return takeResult(result, at: pointer.appending(key), into: &message)
     }
+    // Haystack's: what it answers stands in it once more.
+    if var result = object["tool_call_result"]?.objectValue, let origin = result["origin"] {
+      result["origin"] = nil
+      (result["id"], result["tool_name"]) = (origin["id"], origin["tool_name"])
+      note(object, but: ["tool_call_result"], at: pointer, into: &message)
+      return takeResult(
+        result, at: pointer.appending("tool_call_result"), into: &message)
+    }
     for key in ["executableCode", "executable_code"] {
       guard let code = object[key] else { continue }
       message.calls.append(GraphCall(name: "code_execution", input: .there(code)))
