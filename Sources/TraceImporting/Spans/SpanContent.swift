@@ -71,6 +71,11 @@ struct SpanContent {
       if word == "choice" {
         var body = event.attributes
         if let inner = event.attributes["message"] {
+          // What it asked for stood in what is gone.
+          if case .cut = inner {
+            isDamaged = true
+            continue
+          }
           let parsed = inner.stringValue.flatMap(JSONText.parse) ?? inner
           body = parsed.objectValue ?? ["content": parsed]
           if let calls = event.attributes["tool_calls"], body["tool_calls"] == nil {
@@ -83,6 +88,8 @@ struct SpanContent {
         for index in read.indices {
           read[index].finish = event.attributes["finish_reason"]?.stringValue ?? read[index].finish
         }
+        // A reply that was kept back says nothing but that.
+        finish = event.attributes["finish_reason"]?.stringValue ?? finish
         answered += read
       } else if word.hasSuffix(".message") {
         var body = event.attributes

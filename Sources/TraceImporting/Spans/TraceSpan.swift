@@ -145,46 +145,55 @@ extension SpanSet {
   /// With every value that an exporter's limit cut marked as cut.
   ///
   /// The limit is the length of the longest text, where a text of that length is JSON that ends in its middle: it cuts
-  /// without a mark, so that any text of that length may have gone on.
+  /// without a mark, so that any text of that length may have gone on. Events and records may have limits of their own.
   func markingCutValues() -> SpanSet {
+    let ofSpans = Self.limit(of: spans.map(\.attributes))
+    let ofEvents = Self.limit(of: spans.flatMap { $0.events.map(\.attributes) }) ?? ofSpans
+    let ofRecords = Self.limit(of: records.values.flatMap { $0.map(\.attributes) }) ?? ofSpans
+    guard ofSpans != nil || ofEvents != nil || ofRecords != nil else { return self }
+    var marked = self
+    for index in marked.spans.indices {
+      marked.spans[index].attributes = Self.marking(marked.spans[index].attributes, ofSpans)
+      for event in marked.spans[index].events.indices {
+        marked.spans[index].events[event].attributes = Self.marking(
+          marked.spans[index].events[event].attributes, ofEvents)
+      }
+    }
+    for id in marked.records.keys {
+      marked.records[id] = marked.records[id]?.map { record in
+        TraceSpan.Event(
+          name: record.name, attributes: Self.marking(record.attributes, ofRecords),
+          time: record.time)
+      }
+    }
+    return marked
+  }
+
+  /// The length at which texts were cut; `nil` where none was.
+  private static func limit(of told: [JSONObject]) -> Int? {
     var longest = 0
-    for span in spans {
-      for member in span.attributes {
+    for attributes in told {
+      for member in attributes {
         // No text has more scalars than bytes.
         guard case .string(let text) = member.value, text.utf8.count > longest else { continue }
         longest = max(longest, text.scalarCount)
       }
     }
-    guard longest >= 16, longest <= 1 << 20 else { return self }
-    let isLimit = spans.contains { span in
-      span.attributes.contains { member in
+    guard longest >= 16, longest <= 1 << 20 else { return nil }
+    let isLimit = told.contains { attributes in
+      attributes.contains { member in
         guard case .string(let text) = member.value, text.utf8.count >= longest,
           SpanContent.isObject(text), text.scalarCount == longest
         else { return false }
         return JSONText.isCut(text)
       }
     }
-    guard isLimit else { return self }
-    var marked = self
-    for index in marked.spans.indices {
-      marked.spans[index].attributes = Self.marking(marked.spans[index].attributes, longest)
-      for event in marked.spans[index].events.indices {
-        marked.spans[index].events[event].attributes = Self.marking(
-          marked.spans[index].events[event].attributes, longest)
-      }
-    }
-    for id in marked.records.keys {
-      marked.records[id] = marked.records[id]?.map { record in
-        TraceSpan.Event(
-          name: record.name, attributes: Self.marking(record.attributes, longest), time: record.time
-        )
-      }
-    }
-    return marked
+    return isLimit ? longest : nil
   }
 
-  private static func marking(_ object: JSONObject, _ length: Int) -> JSONObject {
-    object.mapValues { marking($0, length) }
+  private static func marking(_ object: JSONObject, _ length: Int?) -> JSONObject {
+    guard let length else { return object }
+    return object.mapValues { marking($0, length) }
   }
 
   private static func marking(_ value: JSONValue, _ length: Int) -> JSONValue {
