@@ -24,7 +24,9 @@ extension TraceSpan {
     // A hand-over that is written as a tool without a name.
     if name.hasPrefix("handoff to "), text("tool.name") == nil { return .handoff }
     for convention in Self.conventions {
-      if let word = text(convention.key) { return convention.kind(word) ?? convention.otherwise }
+      guard let word = text(convention.key) else { continue }
+      let kind = convention.kind(word) ?? convention.otherwise
+      return kind == .model && isRequestAlone ? .step : kind
     }
     if let kind = aiSDKKind { return kind }
     if let word = text("gen_ai.operation.name"), let kind = Self.operations[word] {
@@ -37,6 +39,18 @@ extension TraceSpan {
     }
     if let kind = olderKind { return kind }
     return .unknown
+  }
+
+  /// Whether it made a request of a model, as LlamaIndex's steps do that are told as calls: it gave back what is to be sent,
+  /// and no reply.
+  private var isRequestAlone: Bool {
+    guard let text = text("output.value"), text.hasPrefix("{"), text.contains("\"tool_choice\""),
+      !attributes.contains(where: {
+        $0.key.hasPrefix("llm.output_messages") || $0.key.hasPrefix("llm.token_count")
+      }), let told = JSONText.parse(text)
+    else { return false }
+    return told["messages"]?.arrayValue != nil && told["tools"]?.arrayValue != nil
+      && told["choices"] == nil && told["output"] == nil
   }
 
   /// Whether a convention says what it is in a word that is not known, or its name or an attribute that it is a tool where

@@ -90,6 +90,7 @@ struct SpanTool {
       return
     }
     input = Self.arguments(parsed)
+    if parsed["tags"] != nil { id = id ?? parsed["kwargs"]?["tool_call_id"]?.stringValue }
   }
 
   /// The named arguments, where a function's are told as positional and named ones.
@@ -100,7 +101,7 @@ struct SpanTool {
       return object["args"]?.saysNothing == true ? named : nil
     }
     // What LangChain's callbacks wrap them in.
-    if let inner = object["tool_call"]?["args"] ?? object["inputs"], object.count <= 4,
+    if let inner = object["tool_call"]?["args"] ?? object["inputs"], object.count <= 5,
       object["tags"] != nil || object["type"] != nil || object["tool_call"] != nil
     {
       return inner
@@ -149,6 +150,16 @@ struct SpanTool {
     }
     if let kwargs = LangChainMessages.unwrapped(.object(object))?.objectValue {
       return takeMessage(kwargs)
+    }
+    // LlamaIndex's `ToolOutput`.
+    if let isError = object["is_error"]?.boolValue, object["tool_name"] != nil,
+      let output = object["raw_output"]
+    {
+      let texts = object["blocks"]?.arrayValue?.compactMap { $0["text"]?.stringValue } ?? []
+      let isWhole = !texts.isEmpty && texts.count == object["blocks"]?.arrayValue?.count
+      data = isWhole ? .there(.string(texts.joined(separator: "\n"))) : Told(text: output)
+      if isError { status = .error }
+      return
     }
     if object["type"] == "tool" || object["tool_call_id"] != nil, let content = object["content"] {
       data = Told(text: content)
