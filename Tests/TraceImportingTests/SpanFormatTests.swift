@@ -70,6 +70,104 @@ struct SpanFormatTests {
     }
   }
 
+  @Test(
+    "one execution that two instrumentations tell is one, also where one knows no id of the call")
+  func executionToldTwice() throws {
+    for failure in [nil, "boom"] as [String?] {
+      var source = SpanSource.run(toolFailure: failure)
+      source.add(
+        "c2", under: "b1", "look", 31...41,
+        [
+          "openinference.span.kind": "TOOL", "tool.name": "look", "input.value": "7",
+          "output.value": "r",
+        ], failure: failure, scope: "other")
+      let file = try source.imported()
+      #expect(file.data(.decision).map { $0["kind"] } == ["tool", "answer"])
+      #expect(file.data(.toolResult).count == 1)
+      // What gave back something else is another one.
+      source.spans[4].attributes["output.value"] = "another"
+      #expect(try source.imported().data(.toolResult).count == (failure == nil ? 2 : 1))
+    }
+  }
+
+  @Test("a run that two instrumentations tell in traces of their own is one")
+  func toldInTwoTraces() throws {
+    for isAtOnce in [true, false] {
+      var source = SpanSource.run()
+      source.spans += source.spans.map { span in
+        var span = span
+        span.id += "0"
+        span.parent = span.parent.map { $0 + "0" }
+        span.scope = "other"
+        span.trace = "6b8efff798038103d269b633813fc60c"
+        if !isAtOnce { (span.start, span.end) = (span.start + 1000, span.end + 1000) }
+        return span
+      }
+      let file = try source.imported()
+      #expect(file.logs.count == (isAtOnce ? 1 : 2))
+      #expect(file.data(.modelResult).count == 2)
+      #expect(file.data(.decision).map { $0["kind"] } == ["tool", "answer"])
+      #expect(file.data(.toolResult).count == 1)
+      #expect(file.stop == "success final_answer")
+    }
+  }
+
+  @Test("a request that was only made is no call of a model")
+  func requestAlone() throws {
+    var source = SpanSource.run()
+    source.add(
+      "e1", under: "a1", "M._prepare_chat_with_tools", 5...6,
+      [
+        "openinference.span.kind": "LLM", "llm.model_name": "m",
+        "output.value": SpanSource.text(["messages": ["q"], "tools": [], "tool_choice": "auto"]),
+      ])
+    #expect(try source.imported().data(.modelResult).count == 2)
+  }
+
+  @Test("what frameworks wrap a result in says what came back, and whether it failed")
+  func wrappedResults() throws {
+    let outputs: [JSONValue] = [
+      ["type": "tool", "data": ["content": "no", "tool_call_id": "c1", "status": "error"]],
+      [
+        "blocks": [["text": "no"]], "tool_name": "look", "raw_input": ["id": 7],
+        "raw_output": "no", "is_error": true,
+      ],
+    ]
+    for output in outputs {
+      var source = SpanSource.run()
+      source.spans[2].attributes["gen_ai.tool.call.result"] = SpanSource.text(output)
+      let file = try source.imported()
+      #expect(file.data(.toolResult).map { $0["status"] } == ["error"])
+      #expect(file.data(.toolResult).map { $0["reason"] } == ["no"])
+    }
+  }
+
+  @Test("a choice in a reply's place says how the reply ended")
+  func choices() throws {
+    var source = SpanSource.run()
+    source.spans[3].attributes["gen_ai.response.finish_reasons"] = nil
+    source.spans[3].attributes["gen_ai.output.messages"] = SpanSource.text([
+      [
+        "index": 0, "finish_reason": "length",
+        "message": ["role": "assistant", "content": "I was"],
+      ]
+    ])
+    #expect(try source.imported().stop?.hasPrefix("budget_exhausted") == true)
+  }
+
+  @Test("a reply in an event that says nothing but that it was kept back is no success")
+  func keptBack() throws {
+    var source = SpanSource.run()
+    source.spans[3].attributes["gen_ai.response.finish_reasons"] = nil
+    source.spans[3].attributes["gen_ai.output.messages"] = nil
+    source.logs = [
+      (
+        "d1", "gen_ai.choice", ["finish_reason": "content_filtered", "message": "[]"], [:], 55
+      )
+    ]
+    #expect(try source.imported().stop?.hasPrefix("blocked") == true)
+  }
+
   @Test("two calls with the same words and tokens, one after the other, stay two")
   func notDoubled() throws {
     var source = SpanSource.run()
@@ -123,6 +221,26 @@ struct SpanFormatTests {
     let recorded = file.data(.runStarted).first?["recorded"]
     #expect(recorded?["tools"] == "partial" && recorded?["calls"] == "partial")
     #expect(file.stop == nil && recorded?["stop"] == "none")
+  }
+
+  @Test("a reply in an event that a limit cut is no answer")
+  func cutEvent() throws {
+    var source = SpanSource.run()
+    let long = String(repeating: "x", count: 100)
+    source.spans[3].attributes["gen_ai.output.messages"] = nil
+    source.logs = [
+      (
+        "d1", "gen_ai.choice",
+        [
+          "finish_reason": "stop",
+          "message": .string(String(#"[{"text":"\#(long)"}]"#.prefix(60))),
+        ], [:], 55
+      )
+    ]
+    let file = try source.imported()
+    #expect(file.data(.decision).count == 1)
+    #expect(file.data(.runStarted).first?["recorded"]?["calls"] == "partial")
+    #expect(file.stop == nil)
   }
 
   @Test(

@@ -21,6 +21,8 @@ struct SpanGraph {
     var span: TraceSpan
     var tool: SpanTool
     var agent: String?
+    /// Who tells of it: each instrumentation tells an execution in one span, or in some that stand one within the other.
+    var scopes: Set<String>
   }
 
   private let spans: [TraceSpan]
@@ -175,15 +177,44 @@ struct SpanGraph {
     for (place, span) in spans.enumerated() where tree.kinds[place] == .tool {
       let execution = Execution(
         span: span, tool: SpanTool(of: span, records: records[span.id] ?? []),
-        agent: subAgent(of: span))
+        agent: subAgent(of: span), scopes: [span.scope])
       let above = tree.idsAbove(span)
-      let twin = twins.candidates(for: span, named: execution.tool.id, below: above)
+      let name = "the tool \(execution.tool.name)"
+      let twin =
+        twins.candidates(for: span, named: execution.tool.id, below: above)
         .first { isSame(executions[$0], execution) }
+        ?? twins.candidates(for: span, named: name, below: []).suffix(Self.mostAtOnce)
+        .first { Self.isToldBeside(executions[$0], execution) }
       if let twin { executions[twin] = Self.merged(executions[twin], execution) }
       let index = twin ?? executions.count
       if twin == nil { executions.append(execution) }
       twins.add(span, named: executions[index].tool.id, below: above, at: index)
+      twins.add(span, named: name, below: [], at: index)
     }
+  }
+
+  /// How many executions of one tool at once are looked at for one that another instrumentation tells too.
+  private static let mostAtOnce = 64
+
+  /// Whether two instrumentations tell of one execution, of which at most one knows the call's id: the same tool at one
+  /// time, and neither says anything else.
+  private static func isToldBeside(_ left: Execution, _ right: Execution) -> Bool {
+    guard !right.span.scope.isEmpty, !left.scopes.contains(right.span.scope),
+      left.scopes != [""], left.tool.id == nil || right.tool.id == nil,
+      !left.tool.name.isEmpty, left.tool.name.hasSameUTF8(as: right.tool.name),
+      left.span.start <= right.span.end, right.span.start <= left.span.end
+    else { return false }
+    if let input = left.tool.input, let other = right.tool.input, input.objectValue != nil,
+      other.objectValue != nil, input.byValue != other.byValue
+    {
+      return false
+    }
+    let haveFailed = (left.tool.status == .error, right.tool.status == .error)
+    guard haveFailed.0 == haveFailed.1 else { return false }
+    guard !haveFailed.0, let data = left.tool.data.value, let other = right.tool.data.value else {
+      return true
+    }
+    return data.byValue == other.byValue
   }
 
   /// Whether two spans tell of one execution: the same call, or name, one within the other.
@@ -203,7 +234,11 @@ struct SpanGraph {
     execution.span.start = min(left.span.start, right.span.start)
     execution.span.end = max(left.span.end, right.span.end)
     execution.tool.id = left.tool.id ?? right.tool.id
-    execution.tool.input = left.tool.input ?? right.tool.input
+    execution.scopes = left.scopes.union(right.scopes)
+    execution.agent = left.agent ?? right.agent
+    // Arguments with their names tell more than a text of one of them.
+    let inputs = [left.tool.input, right.tool.input].compactMap(\.self)
+    execution.tool.input = inputs.first { $0.objectValue != nil } ?? inputs.first
     if right.tool.status == .error || left.tool.status == .error { execution.tool.status = .error }
     return execution
   }

@@ -92,11 +92,15 @@ enum SpanRuns {
   ) {
     guard Set(set.spans.map(\.trace)).count > 1 else { return }
     var named = Set(named.map { groups.find($0) })
+    let links = CallLinks(of: set, contents)
+    for (trace, other) in links.toldTwice { connect(trace, other) }
     // In an order that is that of no file.
-    for (asking, shown) in CallLinks(of: set, contents).joints(by: { groups.find($0) }) {
+    for (asking, shown) in links.joints(by: { groups.find($0) }) { connect(asking, shown) }
+
+    func connect(_ asking: String, _ shown: String) {
       let (first, second) = (groups.find(asking), groups.find(shown))
       let areNamed = (named.contains(first), named.contains(second))
-      guard first != second, !(areNamed.0 && areNamed.1) else { continue }
+      guard first != second, !(areNamed.0 && areNamed.1) else { return }
       groups.join(first, second)
       if areNamed.0 || areNamed.1 { named.insert(groups.find(first)) }
     }
@@ -142,6 +146,41 @@ struct CallLinks {
   private(set) var asked: [String: [Telling]] = [:]
   /// Where models were shown calls, or tools ran them, in traces that did not ask for them; by the calls' ids.
   private(set) var shown: [String: [Telling]] = [:]
+  /// The models' calls that told of a response, by its id.
+  private var responses: [String: [Response]] = [:]
+
+  /// A response as a span tells it.
+  private struct Response {
+    var span: TraceSpan
+    var calls: Set<String>
+
+    /// Whether another instrumentation tells of it in a trace of its own: a response is given once, and at one time.
+    func isToldAgain(by other: Response) -> Bool {
+      span.trace != other.span.trace && span.scope != other.span.scope
+        && span.start <= other.span.end && other.span.start <= span.end
+        && (calls == other.calls || calls.isEmpty || other.calls.isEmpty)
+    }
+  }
+
+  /// The traces in which several instrumentations tell of the same response, in an order that is that of no file.
+  var toldTwice: [(String, String)] {
+    var pairs: Set<[String]> = []
+    for tellings in responses.values where tellings.count <= Self.mostTellers {
+      for (number, first) in tellings.enumerated() {
+        for second in tellings.dropFirst(number + 1) where first.isToldAgain(by: second) {
+          pairs.insert(
+            first.span.trace.precedesByUTF8(second.span.trace)
+              ? [first.span.trace, second.span.trace] : [second.span.trace, first.span.trace])
+        }
+      }
+    }
+    return pairs.map { ($0[0], $0[1]) }.sorted { left, right in
+      left.0 != right.0 ? left.0.precedesByUTF8(right.0) : left.1.precedesByUTF8(right.1)
+    }
+  }
+
+  /// How many may tell of one response; what more tell is an id that a server gives to all.
+  private static let mostTellers = 8
 
   /// - Complexity: reads what each model's span says.
   init(of set: SpanSet, _ contents: SpanContents) {
@@ -151,7 +190,13 @@ struct CallLinks {
     }
     var own: Set<[String]> = []
     for span in models {
-      for call in (said(span).outputs ?? []).flatMap(\.calls) {
+      let content = said(span)
+      let calls = (content.outputs ?? []).flatMap(\.calls)
+      if let id = content.responseId, !id.isEmpty {
+        responses[id, default: []].append(
+          Response(span: span, calls: Set(calls.compactMap(\.id))))
+      }
+      for call in calls {
         guard let id = call.id, !id.isEmpty else { continue }
         own.insert([span.trace, id])
         asked[id, default: []].append(Self.telling(call, in: span.trace))
