@@ -428,6 +428,9 @@ struct JudgeTests {
         == ["toolsNotCalled[0]: no tool of this run is named “isue”; did you mean “issue”?"])
     let unnamed = RecordedRun.whole([[.init("a")]])
     #expect(try judgement(#"{"toolsNotCalled":["isue"]}"#, unnamed).warnings == [])
+    #expect(
+      try judgement(#"{"toolsNotCalled":[""]}"#, unnamed).warnings
+        == ["toolsNotCalled[0]: an empty name is that of no tool"])
   }
 
   /// A run whose tools say what arguments they take.

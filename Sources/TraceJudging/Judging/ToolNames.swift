@@ -73,6 +73,7 @@ struct ToolWarnings {
       names.contains { named.tool.matches($0) }
       || trajectory.calls.contains { named.tool.matches($0.tool) }
     guard !isKnown else { return nil }
+    if named.tool.text.isEmpty { return "\(named.place): an empty name is that of no tool" }
     let dots = (names + trajectory.calls.map(\.tool)).contains {
       $0.utf8.contains(UInt8(ascii: "."))
     }
