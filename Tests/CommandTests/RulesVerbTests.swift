@@ -221,7 +221,7 @@ struct RulesVerbTests {
   func noRoom() async throws {
     let folder = try TemporaryFolder()
     var numbers = Seeded(seed: 5)
-    let words = (0..<4_000).map { _ in String(numbers.next()) }.joined(separator: " ")
+    let words = (0..<4_000).map { _ in String(numbers.next() as UInt64) }.joined(separator: " ")
     try folder.write(
       "runs/trace.json",
       "[{\"role\":\"user\",\"content\":\"Add\"},{\"role\":\"assistant\",\"content\":\"\(words)\"}]")
