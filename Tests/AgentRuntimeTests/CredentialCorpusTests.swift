@@ -296,7 +296,9 @@ struct CredentialCorpusTests {
       "A1b2C3d4e5F6g7H8A1b2C3d4e5F6g7H8A1b2C3d4e5F6g7H8\n-----END PRIVATE KEY-----\n",
       "Private-Lines: 1\nAb1",
       "\"d\":\"A1b2C3d4e5F6g7H8A1b2C3d4\",", "echo a | ", "curl -b a ", "\"\"\"",
-      "<key>password</key><string>", "[1]=",
+      "<key>password</key><string>", "[1]=", "key ", "pass 'a ", "a as ", "password is to ", "– ",
+      "é a1", "*:*:*:a:", "a.fill('a", "a:b@tcp(", "%3Fpassword%3D",
+      "<td>password</td><td>a1b2c3d4",
     ]
     func seconds(_ text: String) -> Double {
       let redactor = Redactor(RedactionSettings())

@@ -30,6 +30,14 @@ struct SecretPlacesTests {
   }
 
   @Test(
+    "a password is found among the words of a command",
+    arguments: [["sshpass", "-p"], ["redis-cli", "-a"], ["docker", "login", "-u", "ana", "-p"]])
+  func commandWords(before: [String]) {
+    let words = (before + [Self.secret, "host"]).map { JSONValue.string($0) }
+    #expect(!Self.redacted(.array(words)).contains(Self.secret))
+  }
+
+  @Test(
     "an object that is a pair of a name and a value is read as one, whatever its keys are called",
     arguments: [
       ("k", "v"), ("n", "v"), ("property", "value"), ("label", "value"), ("id", "val"),

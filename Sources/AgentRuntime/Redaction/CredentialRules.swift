@@ -505,6 +505,22 @@ enum CredentialRules {
     webhook qyapi.weixin.qq.com/cgi-bin/webhook/send?key=>{n30+} vendor
     webhook chat.googleapis.com/v1/spaces/{n5+}/messages?key=>{t40+} vendor
     webhook ntfy.sh/>{n24+}? vendor
+    webhook infura.io/v3/>{h32} vendor
+    webhook infura.io/ws/v3/>{h32} vendor
+    webhook g.alchemy.com/v2/>{n32} vendor
+    webhook datadoghq.com/v1/input/>{h32} vendor
+    webhook datadoghq.com/api/v2/logs?dd-api-key=>{h32} vendor
+    webhook hooks/>{n20+}? vendor (Mattermost, Rocket.Chat)
+    webhook webhook/>{n24+}? vendor (Home Assistant)
+    webhook webhook/>{h8}-{h4}-{h4}-{h4}-{h12} vendor (n8n)
+    webhook calendar/ical/{x3-120}/private-{h32} vendor
+    webhook m.pipedream.net/>{n20+}? vendor
+    webhook conda.anaconda.org/t/>{t20-80} vendor
+    password reset-password/>{n32+}? vendor (links that log in)
+    password reset_password/>{n32+}? vendor (links that log in)
+    password magic?t=>{n32+}? vendor (links that log in)
+    password magic-link/>{n32+}? vendor (links that log in)
+    password invite/>{n32+}? vendor (links that log in)
     webhook webhook.site/>{h8}-{h4}-{h4}-{h4}-{h12} vendor
     webhook api.opsgenie.com/v1/json/integrations/webhooks/>{x20+} vendor
     webhook alert.victorops.com/integrations/generic/{d1+}/alert/>{x20+} vendor
@@ -543,6 +559,38 @@ enum CredentialRules {
     password secret~set~{w1-80}~--body~'>{x4-200} vendor (GitHub)
     password secret~set~{w1-80}~--body~>{x6-200} vendor (GitHub)
     password redis-cli~-a~>{x4-200} vendor
+    password AUTH~>{t12-200}? vendor (Redis)
+    password AUTH~{w1-40}~>{t12-200}? vendor (Redis, SMTP)
+    password requirepass~">{x6-200} vendor (Redis)
+    password requirepass~'>{x6-200} vendor (Redis)
+    password masterauth~">{x6-200} vendor (Redis)
+    password openssl~enc~-k~>{x4-200} vendor (OpenSSL)
+    password secret~set~{w1-80}~-b~">{x4-200} vendor (GitHub)
+    password secret~set~{w1-80}~-b~>{x6-200} vendor (GitHub)
+    password expdp~{w1-40}/>{n3-100} vendor (Oracle)
+    password impdp~{w1-40}/>{n3-100} vendor (Oracle)
+    password sqlldr~{w1-40}/>{n3-100} vendor (Oracle)
+    password rabbitmqctl~add_user~{x1-60}~>{x4-200} vendor (RabbitMQ)
+    password rabbitmqctl~change_password~{x1-60}~>{x4-200} vendor (RabbitMQ)
+    password htpasswd~-n{l1-4}~{x1-60}~>{x4-200} vendor (Apache)
+    password net~user~{x1-60}~>{x6-200}~/add vendor (Windows)
+    password wpa_passphrase~{x1-60}~>{x8-100} vendor
+    password encrypt_string~'>{x4-200} vendor (Ansible)
+    password encrypt_string~">{x4-200} vendor (Ansible)
+    password passwd~/Users/{n1-60}~>{x6-200} vendor (macOS)
+    password nuget~push~{x1-200}~>{a30-60} vendor (NuGet)
+    password stats~auth~{n1-60}:>{x4-200} vendor (HAProxy)
+    password snmp-server~community~>{x4-100} vendor (Cisco)
+    password tacacs-server~key~>{x6-100} vendor (Cisco)
+    password radius-server~key~>{x6-100} vendor (Cisco)
+    password password~7~>{H8-100} vendor (Cisco)
+    password rootpw~--plaintext~>{x4-200} vendor (Kickstart)
+    password PSK~">{x6-200} vendor (strongSwan)
+    password user-secrets~set~"{x1-100}"~">{x8-200}? vendor (.NET)
+    password static:{x1-60}:>{x8-200}? vendor (Postfix)
+    hash grub.pbkdf2.sha512.{d3-8}.{h32-256}.{h32-256} vendor (GRUB)
+    authorization bearer,~>{t16+}? vendor (WebSocket)
+    authorization Bearer,~>{t16+}? vendor (WebSocket)
     authorization Bearer~>{t16+}? vendor (RFC 6750)
     authorization bearer~>{t16+}? vendor (RFC 6750)
     authorization BEARER~>{t16+}? vendor (RFC 6750)

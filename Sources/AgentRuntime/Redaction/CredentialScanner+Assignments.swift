@@ -13,6 +13,10 @@ extension CredentialScanner {
     guard sign > 1, mayBeSign(sign) else { return nil }
     let byte = text[sign]
     if byte == UInt8(ascii: ">") { return element(openedBy: sign) }
+    if byte == UInt8(ascii: ":"), let entry = passwordEntry(at: sign) { return entry }
+    if byte == UInt8(ascii: "("), let told = dataSource(at: sign) ?? filled(at: sign) {
+      return told
+    }
     guard let name = name(before: sign) else { return nil }
     if byte == UInt8(ascii: "="), let signature = signature(name, sign) { return signature }
     guard let kind = SecretName.kind(of: text, name) ?? kindBefore(name, sign) else {
@@ -68,7 +72,7 @@ extension CredentialScanner {
 
   /// The name before a sign, without quotes and brackets; `nil` where none stands there.
   func name(before sign: Int) -> Range<Int>? {
-    var end = sign
+    var end = beforeRemark(sign)
     var skipped = 0
     skip: while end > 0, skipped < 8 {
       switch text[end - 1] {
@@ -104,6 +108,20 @@ extension CredentialScanner {
       return typed
     }
     return withWordsBefore(start..<end)
+  }
+
+  /// `Password (temporary):`: where what stands in brackets before a sign begins, or the sign.
+  private func beforeRemark(_ sign: Int) -> Int {
+    let sign = sign > 0 && text[sign - 1] == 0x20 ? sign - 1 : sign
+    guard sign > 8, text[sign - 1] == UInt8(ascii: ")") else { return sign }
+    var open = sign - 1
+    while open > 0, sign - open < 28,
+      text[open - 1] == 0x20 || ByteClass.name.contains(text[open - 1]) || text[open - 1] >= 0x80
+    {
+      open -= 1
+    }
+    guard open > 1, text[open - 1] == UInt8(ascii: "("), text[open - 2] == 0x20 else { return sign }
+    return open - 2
   }
 
   /// `password: str = …`, `secret: &str = …`: what stands before the sign is a type, and the name before that.
@@ -157,7 +175,7 @@ extension CredentialScanner {
 
   private static let lastWords = [
     "key", "keys", "token", "string", "phrase", "code", "codes", "number", "url", "uri",
-    "passe", "secreta",
+    "passe", "secreta", "api", "sandi",
   ].map { Array($0.utf8) }
 
   /// What the name before says of one that only says `value`: `{"name": "DB_PASSWORD", "value": …}`.
@@ -190,9 +208,12 @@ extension CredentialScanner {
   private func announced(behind colon: Int) -> Finding? {
     guard colon + 13 < text.count, text[colon + 1] == 0x20 else { return nil }
     let value = quoted(from: colon + 2) ?? unquoted(from: colon + 2, isWhole: true)
-    guard (12...200).contains(value.count), !SecretValue.isUUID(text, value),
-      SecretValue.looksRandom(text, value), !SecretValue.isPlaceholder(text, value),
-      value.allSatisfy({ ByteClass.token68.contains(text[$0]) })
+    let isRandom =
+      (12...200).contains(value.count) && !SecretValue.isUUID(text, value)
+      && SecretValue.looksRandom(text, value) && !SecretValue.isPlaceholder(text, value)
+      && value.allSatisfy { ByteClass.token68.contains(text[$0]) }
+    guard
+      isRandom || !isQuote(text[colon - 1]) && looksTold(value, least: 9) && !speaksOfOther(colon)
     else { return nil }
     var line = colon
     while line > 0, colon - line < 64, text[line - 1] != 0x0a, text[line - 1] != UInt8(ascii: ".") {
@@ -202,7 +223,26 @@ extension CredentialScanner {
     return form(at: value.lowerBound) ?? Finding(range: value, kind: "password")
   }
 
+  /// Whether the word before a colon says that something else follows: `password reset for order: …`.
+  private func speaksOfOther(_ colon: Int) -> Bool {
+    var end = colon
+    while end > 0, colon - end < 4, text[end - 1] == 0x20 { end -= 1 }
+    var start = end
+    while start > 0, end - start < 24, Self.isNameByte(text[start - 1]) { start -= 1 }
+    return SecretValue.contains(text, start..<end, Self.others)
+  }
+
+  private static let others = [
+    "user", "account", "id", "request", "host", "server", "mail", "file", "path", "commit", "hash",
+    "at", "version", "name", "ur", "link", "policy", "order", "ticket", "build", "digest", "sha",
+    "on", "by", "date", "time", "error", "code", "line", "field", "type", "rule", "regex",
+    "charset",
+    "format", "example", "log", "class", "test",
+  ].map { Array($0.utf8) }
+
   private static let announcing = [
+    "contraseña", "senha", "mot de passe", "passwort", "kennwort", "wachtwoord", "hasło", "пароль",
+    "parola", "heslo", "kata sandi", "mật khẩu", "clé api", "clave api", "chiave api", "lösenord",
     "api key", "api-key", "apikey", "access token", "auth token", "password", "passphrase",
     "secret key",
     "client secret", "credential", "api token", "bearer token",
@@ -252,6 +292,27 @@ extension CredentialScanner {
     "q-signature", "auth", "policy-signature", "hmac", "sign", "st", "hdnts", "x-cos-signature",
   ].map { Array($0.utf8) }
 
+  /// `…%3Faccess_token%3DVALUE`: an address within another one; `%` of its sign is at `sign`.
+  func escapedAssignment(at sign: Int) -> Finding? {
+    guard sign + 14 < text.count, sign > 4, text[sign + 1] == UInt8(ascii: "3"),
+      text[sign + 2] | 0x20 == UInt8(ascii: "d")
+    else { return nil }
+    var start = sign
+    while start > 0, sign - start < 40, ByteClass.dotted.contains(text[start - 1]) { start -= 1 }
+    if start > 0, text[start - 1] == UInt8(ascii: "%") { start += 2 }
+    guard start < sign, let kind = SecretName.kind(of: text, start..<sign) else { return nil }
+    switch kind {
+    case .password, .secret, .key: break
+    case .header, .address, .card, .digits, .weak: return nil
+    }
+    let end = ByteClass.dotted.end(in: text, from: sign + 3, most: 4_096)
+    let value = (sign + 3)..<end
+    guard value.count >= 8, SecretValue.isMixed(text, value),
+      !SecretValue.isPlaceholder(text, value)
+    else { return nil }
+    return form(at: value.lowerBound) ?? Finding(range: value, kind: "password")
+  }
+
   // MARK: The value
 
   /// The value behind a sign.
@@ -272,7 +333,10 @@ extension CredentialScanner {
       start += 1
       isTight = false
     }
-    if byte == UInt8(ascii: ":"), let block = blockValue(from: start) { return block }
+    if byte == UInt8(ascii: ":") {
+      start = behindMarks(start)
+      if let block = blockValue(from: start) { return block }
+    }
     // JSON that is laid out over lines.
     if start < text.count, text[start] == 0x0a, isQuote(text[max(0, sign - 1)]) {
       while start < text.count, start - sign < 200, text[start] <= 0x20 { start += 1 }
@@ -290,6 +354,25 @@ extension CredentialScanner {
     guard !range.isEmpty else { return nil }
     return Value(range: range, isQuoted: false, isTight: isTight && name.upperBound == sign)
   }
+
+  /// The place behind marks that may stand before a value: `<code>`, `</b>`, `!!str`, `&anchor`.
+  private func behindMarks(_ start: Int) -> Int {
+    var index = start
+    for mark in Self.marks where starts(with: mark, at: index) {
+      index += mark.count
+      while index < text.count, text[index] == 0x20, index - start < 24 { index += 1 }
+    }
+    guard index < text.count, text[index] == UInt8(ascii: "&"), index > 0, text[index - 1] == 0x20
+    else { return index }
+    let anchor = ByteClass.name.end(in: text, from: index + 1, most: 40)
+    guard anchor > index + 1, anchor + 1 < text.count, text[anchor] == 0x20 else { return index }
+    return anchor + 1
+  }
+
+  private static let marks = [
+    "</b>", "</strong>", "</em>", "</span>", "</label>", "<b>", "<strong>", "<code>", "<kbd>",
+    "<tt>", "<pre>", "<samp>", "!!str ", "!!binary ",
+  ].map { Array($0.utf8) }
 
   /// What stands on the line behind a name's: a block of YAML (`password: |`), or alone there and random enough.
   private func blockValue(from start: Int) -> Value? {
@@ -309,6 +392,7 @@ extension CredentialScanner {
     while index < text.count, index - line < 40, text[index] == 0x20 || text[index] == 0x09 {
       index += 1
     }
+    if !isBlock, starts(with: [0x2d, 0x20], at: index) { index += 2 }
     var end = index
     while end < text.count, end - index < 512, text[end] != 0x0a, text[end] != 0x0d { end += 1 }
     let range = index..<end
@@ -349,6 +433,10 @@ extension CredentialScanner {
       guard let end = find([0xe2, 0x80, 0x9d], from: open + 3, within: 512) else { return nil }
       return (open + 3)..<end
     }
+    for entity in Self.quoteEntities where starts(with: entity, at: open) {
+      let first = open + entity.count
+      return find(entity, from: first, within: 512).map { first..<$0 }
+    }
     guard isQuote(text[open]) else { return nil }
     if open == start, let long = longQuoted(from: open) { return long }
     let depth = open - start - (text[start] == UInt8(ascii: "\\") || open == start ? 0 : 1)
@@ -370,6 +458,10 @@ extension CredentialScanner {
       index += 1
     }
     return first..<index
+  }
+
+  private static let quoteEntities = ["&quot;", "&#34;", "&#39;", "&apos;"].map {
+    Array($0.utf8)
   }
 
   /// What stands between three quotes that begin here, where that is one word.
@@ -439,6 +531,7 @@ extension CredentialScanner {
     guard comma < text.count, text[comma] == UInt8(ascii: ",") else { return nil }
     var start = comma + 1
     while start < text.count, start - comma < 4, text[start] == 0x20 { start += 1 }
+    if starts(with: Array("Some(".utf8), at: start) { start += 5 }
     guard start < text.count, let password = quoted(from: start), password.count >= 3,
       !SecretValue.isPlaceholder(text, password)
     else { return nil }
@@ -468,8 +561,15 @@ extension CredentialScanner {
   }
 
   private func isBasicLogin(_ name: Range<Int>) -> Bool {
-    SecretName.words(of: text, name).joined().hasSuffix("basicauth")
+    let joined = SecretName.words(of: text, name).joined()
+    return Self.logins.contains { joined.hasSuffix($0) }
   }
+
+  /// The last words of calls that are given a user and a password.
+  private static let logins = [
+    "basicauth", "networkcredential", "usernamepassword", "usernamepasswordcredentials",
+    "passwordcredential", "passwordauthentication",
+  ]
 
   func isToken(at index: Int) -> Bool { starts(with: Self.tokenStart, at: index) }
 
@@ -483,6 +583,13 @@ extension CredentialScanner {
     let hasSpace = value.isQuoted && range.contains { text[$0] == 0x20 }
     if hasSpace, SecretValue.isProse(text, range) { return false }
     if !value.isQuoted {
+      // `password != password2` compares two.
+      let gap = value.range.lowerBound - name.upperBound
+      if sign == UInt8(ascii: "="), (2...6).contains(gap),
+        (name.upperBound..<value.range.lowerBound).contains(where: { text[$0] == 0x21 })
+      {
+        return false
+      }
       if SecretValue.isCall(text, range) { return false }
       if SecretValue.isCode(text, range) {
         // `Summer-2024` is made of words too.

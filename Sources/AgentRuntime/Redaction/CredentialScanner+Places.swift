@@ -13,11 +13,12 @@ extension CredentialScanner {
     var start = index + 1
     if start < text.count, text[start] == UInt8(ascii: "-") { start += 1 }
     let end = ByteClass.name.end(in: text, from: start, most: SecretName.limitBytes)
-    guard end > start, end < text.count else { return nil }
+    guard end > start else { return nil }
     let isLong = start == index + 2
-    if !isLong, "paPwbu".utf8.contains(text[start]), let found = shortPassword(start) {
+    if !isLong, "paPwbukAXc".utf8.contains(text[start]), let found = shortPassword(start) {
       return found
     }
+    guard end < text.count else { return nil }
     if let found = user(start..<end, isLong: isLong) { return found }
     guard end - start >= 2, let first = argument(from: end),
       let kind = SecretName.kind(of: text, start..<end)
@@ -114,7 +115,9 @@ extension CredentialScanner {
       ? name.upperBound + 1 : argument(from: name.upperBound)
     guard let first, first < text.count else { return nil }
     let value = quoted(from: first) ?? unquoted(from: first, isWhole: true)
-    guard let colon = value.first(where: { text[$0] == UInt8(ascii: ":") }),
+    guard
+      let colon = value.first(where: { text[$0] == UInt8(ascii: ":") })
+        ?? (isLong ? nil : value.first(where: { text[$0] == UInt8(ascii: "%") })),
       colon > value.lowerBound
     else { return nil }
     let password = (colon + 1)..<value.upperBound
@@ -136,7 +139,9 @@ extension CredentialScanner {
     guard letter + 2 < text.count else { return nil }
     let first: Int
     if text[letter] == UInt8(ascii: "u") { return joinedUser(letter, before) }
-    if text[letter] == UInt8(ascii: "b") { return cookie(letter, before) }
+    if text[letter] == UInt8(ascii: "b"), SecretValue.contains(text, before, Self.curl) {
+      return cookie(letter, before)
+    }
     if text[letter + 1] == 0x20 {
       guard let commands = Self.commands(of: text[letter]) else { return nil }
       guard SecretValue.contains(text, before, commands) else { return nil }
@@ -192,10 +197,18 @@ extension CredentialScanner {
     case UInt8(ascii: "a"): authClients
     case UInt8(ascii: "P"): capitalClients
     case UInt8(ascii: "w"): directoryClients
+    case UInt8(ascii: "k"): ciphers
+    case UInt8(ascii: "A"), UInt8(ascii: "X"), UInt8(ascii: "c"): snmpClients
+    case UInt8(ascii: "b"): secretSetters
     default: nil
     }
   }
 
+  private static let ciphers = ["openssl enc "].map { Array($0.utf8) }
+  private static let snmpClients = ["snmpwalk ", "snmpget ", "snmpset ", "snmpbulkwalk "].map {
+    Array($0.utf8)
+  }
+  private static let secretSetters = ["secret set "].map { Array($0.utf8) }
   private static let curl = ["curl "].map { Array($0.utf8) }
   private static let capitalClients = [
     "sqlcmd ", "bcp ", "ipmitool ", "mosquitto_", "zip ",
@@ -260,7 +273,7 @@ extension CredentialScanner {
   private static let sayers = ["echo", "printf"].map { Array($0.utf8) }
   private static let readers = [
     "sudo -s", "--password-stdin", "--with-token", "chpasswd", "passwd --stdin", "--pinentry",
-    "--passphrase-fd", "-pass stdin",
+    "--passphrase-fd", "-pass stdin", "| passwd", "smbpasswd", "cryptsetup", "| kinit", "| su ",
   ].map { Array($0.utf8) }
   private static let pairReaders = ["chpasswd"].map { Array($0.utf8) }
 
@@ -272,7 +285,9 @@ extension CredentialScanner {
   /// - Parameter quote: what it ends with, where a quote opened before its name.
   func header(from start: Int, isLine: Bool, quote: UInt8?) -> Finding? {
     var first = start
-    while first < text.count, first - start < 8, text[first] == 0x20 || text[first] == 0x09 {
+    while first < text.count, first - start < 8,
+      text[first] == 0x20 || text[first] == 0x09 || text[first] == UInt8(ascii: "[")
+    {
       first += 1
     }
     guard first < text.count else { return nil }
@@ -348,7 +363,7 @@ extension CredentialScanner {
   // MARK: Sentences
 
   private static let verbs = [
-    "is", "to", "es", "ist", "est", "lautet", "jest",
+    "is", "to", "es", "ist", "est", "lautet", "jest", "je", "este", "adalah", "on", "was", "er",
   ].map { Array($0.utf8) }
 
   /// `the password is VALUE`: the word that begins at `start` is `is` or its like.
@@ -382,7 +397,7 @@ extension CredentialScanner {
         quoted != nil
         ? value.count >= 4
         : value.count >= 6 && SecretValue.sorts(text, value) >= 2
-          && !SecretValue.isCode(text, value)
+          && (!SecretValue.isCode(text, value) || isPassphrase(value))
     case .secret, .key: isSecret = SecretValue.looksRandom(text, value)
     case .digits: isSecret = value.count <= 8 && SecretValue.isDigits(text, value)
     case .header, .address, .weak, .card: isSecret = false

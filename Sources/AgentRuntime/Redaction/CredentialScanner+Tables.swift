@@ -29,9 +29,40 @@ extension CredentialScanner {
       else { continue }
       return found(kind, value, named: name)
     }
-    return elementBefore(open - 1).flatMap { name in
-      SecretName.kind(of: text, name).flatMap { found($0, value, named: name) }
+    if let name = elementBefore(open - 1), let kind = SecretName.kind(of: text, name) {
+      return found(kind, value, named: name)
     }
+    return cell(value, openedAt: open - 1)
+  }
+
+  /// `<td>Password</td><td>VALUE</td>`, `<data name="DbPassword"><value>VALUE`: what looks like a secret, behind its name.
+  private func cell(_ value: Range<Int>, openedAt open: Int) -> Finding? {
+    var end = open
+    while end > 0, open - end < 80, text[end - 1] <= 0x20 { end -= 1 }
+    guard end > 4, text[end - 1] == UInt8(ascii: ">"), looksTold(value, least: 6) else {
+      return nil
+    }
+    var start = end - 1
+    while start > 0, end - start < 200, text[start - 1] != UInt8(ascii: "<") { start -= 1 }
+    guard start > 0 else { return nil }
+    if text[start] == UInt8(ascii: "/") {
+      var first = start - 1
+      while first > 0, start - first < 60, text[first - 1] != UInt8(ascii: ">") { first -= 1 }
+      guard first < start - 1, let name = name(before: start - 1), name.lowerBound >= first,
+        let kind = SecretName.kind(of: text, name)
+      else { return nil }
+      return found(kind, value, named: name)
+    }
+    let tag = start..<ByteClass.dotted.end(in: text, from: start, most: 60)
+    if let kind = SecretName.kind(of: text, tag) { return found(kind, value, named: tag) }
+    for word in Self.naming {
+      guard let begin = find(word, from: start, within: end - start), begin + word.count < end,
+        let name = quoted(from: begin + word.count), name.upperBound < end,
+        let kind = SecretName.kind(of: text, name)
+      else { continue }
+      return found(kind, value, named: name)
+    }
+    return nil
   }
 
   private static let naming = [" name=", " key=", " id="].map { Array($0.utf8) }

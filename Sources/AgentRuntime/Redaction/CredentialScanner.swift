@@ -22,8 +22,8 @@ struct CredentialScanner {
 
   private static let traits: [UInt8] = (0...255).map { byte in
     if ByteClass.alphanumeric.contains(UInt8(byte)) { return Trait.word }
-    // The first byte of a full-width colon stands for other characters as well.
-    return Array("=:-\\%>|({,/$_".utf8).contains(UInt8(byte)) || byte == 0xef
+    // The first bytes of a full-width colon and of dashes stand for other characters as well.
+    return Array("=:-\\%>|({,/$_".utf8).contains(UInt8(byte)) || byte == 0xef || byte == 0xe2
       ? Trait.sign : Trait.plain
   }
 
@@ -63,8 +63,9 @@ struct CredentialScanner {
       while index < text.count {
         switch traits[Int(text[index])] {
         case Trait.plain: index += 1
-        case Trait.word: index = word(at: index, traits)
-        default: index = sign(at: index)
+        case Trait.word: index = max(index + 1, word(at: index, traits))
+        // What is found may stand before the sign.
+        default: index = max(index + 1, sign(at: index))
         }
       }
     }
@@ -84,6 +85,7 @@ struct CredentialScanner {
     }
     if let found = piped(from: start, wordEnd: end) { return take(found) }
     if end - start <= 6, let found = statement(at: start, wordEnd: end) { return take(found) }
+    if let found = said(at: start, wordEnd: end) { return max(end, take(tail: found)) }
     if end - start == 6, first | 0x20 == UInt8(ascii: "v"), start >= readTo {
       let found = insertedValues(behind: start, wordEnd: end)
       readTo = found.end
@@ -91,6 +93,18 @@ struct CredentialScanner {
       if let last = found.findings.last { return take(last) }
     }
     return end
+  }
+
+  /// What a sentence calls a secret, by the word that begins at `start`.
+  private func said(at start: Int, wordEnd: Int) -> Finding? {
+    if start > 1, text[start - 1] >= 0x80 || text[start - 2] >= 0x80 || text[start - 1] < 0x30,
+      let found = behindLetters(at: start)
+    {
+      return found
+    }
+    guard wordEnd - start < 14, wordEnd < text.count else { return nil }
+    return spoken(at: start, nameEnd: wordEnd) ?? toldBefore(as: start, wordEnd: wordEnd)
+      ?? loginPair(at: start, wordEnd: wordEnd)
   }
 
   /// Looks at a sign; returns where to go on.
@@ -107,6 +121,7 @@ struct CredentialScanner {
       default: return index + 1
       }
     case UInt8(ascii: "%"):
+      if let found = escapedAssignment(at: index) { return take(found) }
       let end = ByteClass.hex.end(in: text, from: index + 1, most: 2)
       return end == index + 3 ? end : index + 1
     case UInt8(ascii: "-"):
@@ -114,10 +129,19 @@ struct CredentialScanner {
       if let tail = keyTail(endingAt: index) {
         return take(tail: tail)
       }
+      if index > 0, index + 1 < text.count, text[index - 1] == 0x20, text[index + 1] == 0x20,
+        let found = dashed(at: index, length: 1)
+      {
+        return take(found)
+      }
     case UInt8(ascii: "/"), UInt8(ascii: "$"):
       if let found = form(at: index) { return take(found) }
     case 0xef:
       if let found = announcedInFullWidth(at: index) { return take(found) }
+    case 0xe2:
+      if let length = dashLength(at: index), let found = dashed(at: index, length: length) {
+        return take(found)
+      }
     case UInt8(ascii: "_"):
       if let found = form(at: index) ?? spaced(at: index) { return take(found) }
     case UInt8(ascii: ":"):
@@ -131,7 +155,9 @@ struct CredentialScanner {
       if let found = assignment(at: index) ?? puttyKey(at: index) { return take(found) }
       if let found = webKeyPart(at: index), hasWebKey() { return take(found) }
     default:
-      if let found = assignment(at: index) { return take(found) }
+      if let found = assignment(at: index) {
+        return found.range.lowerBound < index ? take(tail: found) : take(found)
+      }
     }
     return index + 1
   }
@@ -148,6 +174,9 @@ struct CredentialScanner {
 
   /// Takes in what begins before the place that is looked at, and whatever was found within.
   private mutating func take(tail: Finding) -> Int {
+    if let last = findings.last, last.range.upperBound >= tail.range.upperBound {
+      return last.range.upperBound
+    }
     while let last = findings.last, last.range.lowerBound >= tail.range.lowerBound {
       findings.removeLast()
     }

@@ -51,6 +51,7 @@ extension Redactor {
     guard settings.findsCredentials, elements.count > 1,
       elements.contains(where: { $0.stringValue != nil })
     else { return elements.map { redacted($0) } }
+    let elements = withoutArguments(elements)
     var result: [JSONValue] = []
     var before: String?
     var isInKey = false
@@ -81,6 +82,37 @@ extension Redactor {
       before = element.stringValue
     }
     return result
+  }
+
+  /// A list of the words of a command, `["sshpass", "-p", "…"]`, in which what its command line would have withheld is
+  /// withheld, where flags of one letter stand in it.
+  private func withoutArguments(_ elements: [JSONValue]) -> [JSONValue] {
+    let texts = elements.compactMap(\.stringValue)
+    guard texts.count == elements.count, texts.count <= 64,
+      texts.contains(where: {
+        $0.utf8.first == UInt8(ascii: "-") && $0.utf8.dropFirst().first != 0x2d
+      }),
+      texts.allSatisfy({ !RedactionToken.isIn($0) && !$0.utf8.contains(0x0a) }),
+      texts.reduce(0, { $0 + $1.utf8.count }) <= 4_096
+    else { return elements }
+    let line = Array(texts.joined(separator: " ").utf8)
+    var findings = line.withUnsafeBufferPointer { CredentialScanner.findings(in: $0) }[...]
+    var place = 0
+    return texts.map { text in
+      let range = place..<(place + text.utf8.count)
+      place = range.upperBound + 1
+      while let first = findings.first, first.range.lowerBound < range.lowerBound {
+        findings.removeFirst()
+      }
+      guard let finding = findings.first, range.lowerBound <= finding.range.lowerBound,
+        finding.range.upperBound <= range.upperBound
+      else { return .string(text) }
+      let found = String(decoding: line[finding.range], as: UTF8.self)
+      return .string(
+        String(decoding: line[range.lowerBound..<finding.range.lowerBound], as: UTF8.self)
+          + token(for: .string(found), kind: finding.kind, isLookedFor: true)
+          + String(decoding: line[finding.range.upperBound..<range.upperBound], as: UTF8.self))
+    }
   }
 
   /// Whether a line of a list is the first or the last of a private key.
@@ -190,13 +222,24 @@ extension Redactor {
   private static func named(in object: JSONObject) -> Named? {
     for (keys, isSure) in [(nameKeys, true), (maybeNameKeys, false)] {
       for member in object where keys.contains(plain(member.key)) {
-        if let name = member.value.stringValue, let kind = SecretName.kind(of: name) {
+        if let name = member.value.stringValue, let kind = kind(ofNamed: name) {
           return Named(key: member.key, kind: kind, isSure: isSure)
         }
       }
     }
     return nil
   }
+
+  /// The same for what may be the name of a place on a page: `Password textbox`, `What is the password?`.
+  private static func kind(ofNamed name: String) -> SecretName.Kind? {
+    if let kind = SecretName.kind(of: name) { return kind }
+    guard let last = name.split(separator: " ").last, placeWords.contains(last.lowercased()) else {
+      return nil
+    }
+    return SecretName.kind(of: String(name[..<last.startIndex]))
+  }
+
+  private static let placeWords: Set<String> = ["textbox", "field", "input", "box"]
 
   private static func kind(of member: JSONObject.Member, _ named: Named?) -> SecretName.Kind? {
     guard let named, !member.key.hasSameUTF8(as: named.key) else { return nil }
@@ -228,7 +271,8 @@ extension Redactor {
     "variablename",
   ]
   private static let maybeNameKeys: Set<String> = [
-    "id", "label", "title", "attribute", "column", "var", "item", "identifier",
+    "id", "label", "title", "attribute", "column", "var", "item", "identifier", "selector",
+    "locator", "element", "target", "question", "prompt",
   ]
   private static let valueKeys: Set<String> = [
     "value", "val", "v", "parametervalue", "propertyvalue", "variablevalue", "secretvalue",

@@ -9,14 +9,19 @@ extension SecretName {
     "userpass", "dbpass", "storepass", "keypass", "passwrd", "pass", "pw", "hasło", "haslo",
     "wachtwoord", "lösenord",
     "losenord", "heslo", "şifre", "sifre", "salasana", "adgangskode", "adgangsord", "jelszó",
-    "jelszo", "passord", "kodeord", "лозинка",
+    "jelszo", "passord", "kodeord", "лозинка", "κωδικός", "סיסמה", "סיסמא", "पासवर्ड", "รหัสผ่าน",
+    "گذرواژه", "口令", "暗号", "비번", "lösenordet", "wachtwoordzin", "toegangscode", "sshpass",
+    "palavrapasse", "parolaccesso", "codigosecreto",
   ]
 
   /// One to three last words of a name, written without what parts them.
   static let phrases: [String: Kind] = {
     var all: [String: Kind] = [:]
     for word in passwords where word != "pass" { all[word] = .password }
-    all["motdepasse"] = .password
+    for word in [
+      "motdepasse", "كلمةالمرور", "كلمةالسر", "mậtkhẩu", "katasandi", "رمزعبور", "parolaordine",
+      "κωδικόςπρόσβασης",
+    ] { all[word] = .password }
     for word in [
       "pin", "pincode", "cvv", "cvv2", "cvc", "cvc2", "cvn", "securitycode",
       "cardcode", "onetimepassword", "otp", "totp", "otpcode", "totpcode", "mfacode", "2facode",
@@ -33,7 +38,8 @@ extension SecretName {
       "geheimschluessel", "zugangsschlüssel", "zugangsschluessel", "apischlüssel",
       "apischluessel", "clavesecreta", "claveapi", "chavesecreta", "chaveapi", "chiavesegreta",
       "chiaveapi", "clésecrète", "clesecrete", "clédapi", "cledapi", "cléapi", "cleapi", "jeton",
-      "jetonacces", "jetonaccès", "jetondacces", "jetondaccès",
+      "jetonacces", "jetonaccès", "jetondacces", "jetondaccès", "密钥", "密鑰", "apiキー", "api密钥",
+      "秘密鍵", "codeverifier", "clientassertion", "samlresponse", "samlassertion", "sonarlogin",
     ] { all[word] = .secret }
     // Words that say something else as well.
     for word in ["clave", "parola", "psk", "wpapsk"] { all[word] = .key }
@@ -61,13 +67,23 @@ extension SecretName {
     return all
   }()
 
+  /// What a password or key is called in sentences, some of whose words have letters of no ASCII.
+  static let namesInSentences = [
+    "密码", "密碼", "口令", "密钥", "密鑰", "パスワード", "暗証", "apiキー", "비밀번호", "비번", "пароль", "Пароль",
+    "ключ api",
+    "كلمة المرور", "كلمة السر", "رمز عبور", "סיסמ", "पासवर्ड", "รหัสผ่าน", "κωδικ", "Κωδικ",
+    "mật khẩu", "senha", "contraseña", "password", "parola", "heslo", "hasło", "lösenord",
+    "mot de passe", "passord", "adgangskode", "jelszó", "şifre", "salasana",
+  ].map { Array($0.utf8) }
+
   /// Endings of words that are written as one; the first that fits counts.
   static let endings: [(String, Kind)] = [
     ("password", .password), ("passwd", .password), ("passphrase", .password),
     ("passcode", .password), ("secret", .secret), ("apikey", .secret), ("secretkey", .secret),
     ("accesskey", .secret), ("privatekey", .secret), ("credentials", .secret),
     ("authkey", .secret), ("token", .secret), ("密码", .password), ("密碼", .password),
-    ("パスワード", .password), ("비밀번호", .password), ("秘密鍵", .secret), ("密钥", .secret),
+    ("パスワード", .password), ("비밀번호", .password), ("口令", .password), ("キー", .weak), ("秘密鍵", .secret),
+    ("密钥", .secret),
   ]
 
   /// Last words that say nothing of what the value is.

@@ -120,7 +120,7 @@ enum SecretName {
     for index in range {
       let byte = text[index]
       guard byte >= 0x80 || ByteClass.alphanumeric.contains(byte) else {
-        if !word.isEmpty { words.append(String(decoding: word, as: UTF8.self)) }
+        if !word.isEmpty { words.append(plain(word)) }
         (word, previous) = ([], 0)
         continue
       }
@@ -130,14 +130,20 @@ enum SecretName {
           || (isUpper(previous) && isLower(next))
       {
         // `APIKey` and `dbPassword`, but not the plural of `APIs`.
-        words.append(String(decoding: word, as: UTF8.self))
+        words.append(plain(word))
         word = []
       }
       word.append(isUpper(byte) ? byte | 0x20 : byte)
       previous = byte
     }
-    if !word.isEmpty { words.append(String(decoding: word, as: UTF8.self)) }
+    if !word.isEmpty { words.append(plain(word)) }
     return words
+  }
+
+  /// A word in small letters: those of ASCII are small already.
+  private static func plain(_ word: [UInt8]) -> String {
+    let text = String(decoding: word, as: UTF8.self)
+    return word.contains { $0 >= 0x80 } ? text.lowercased() : text
   }
 
   // MARK: The first look

@@ -139,7 +139,14 @@ enum SecretValue {
       {
         return true
       }
-    case UInt8(ascii: "{"): if end == UInt8(ascii: "}") { return true }
+    case UInt8(ascii: "{"):
+      // `{VALUE}`, as ODBC and Jenkins quote one.
+      let inner = (first + 1)..<max(first + 1, last)
+      if end == UInt8(ascii: "}"),
+        !(looksRandom(text, inner, least: 12) && sorts(text, inner) >= 3)
+      {
+        return true
+      }
     case UInt8(ascii: "<"): if end == UInt8(ascii: ">") { return true }
     // `<` as pages write it.
     case UInt8(ascii: "&"): if contains(text, range.prefix(6), openAngles) { return true }
