@@ -588,7 +588,7 @@ enum CredentialRules {
     password PSK~">{x6-200} vendor (strongSwan)
     password user-secrets~set~"{x1-100}"~">{x8-200}? vendor (.NET)
     password static:{x1-60}:>{x8-200}? vendor (Postfix)
-    hash grub.pbkdf2.sha512.{d3-8}.{h32-256}.{h32-256} vendor (GRUB)
+    hash grub.pbkdf2.sha512.{d3-8}.{H32-256}.{H32-256} vendor (GRUB)
     authorization bearer,~>{t16+}? vendor (WebSocket)
     authorization Bearer,~>{t16+}? vendor (WebSocket)
     authorization Bearer~>{t16+}? vendor (RFC 6750)

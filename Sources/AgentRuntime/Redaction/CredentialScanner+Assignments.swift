@@ -206,7 +206,7 @@ extension CredentialScanner {
 
   /// `The API key you asked for: VALUE`: something random behind a colon, and a word that announces it.
   private func announced(behind colon: Int) -> Finding? {
-    guard colon + 13 < text.count, text[colon + 1] == 0x20 else { return nil }
+    guard colon + 10 < text.count, text[colon + 1] == 0x20 else { return nil }
     let value = quoted(from: colon + 2) ?? unquoted(from: colon + 2, isWhole: true)
     let isRandom =
       (12...200).contains(value.count) && !SecretValue.isUUID(text, value)
@@ -229,7 +229,10 @@ extension CredentialScanner {
     while end > 0, colon - end < 4, text[end - 1] == 0x20 { end -= 1 }
     var start = end
     while start > 0, end - start < 24, Self.isNameByte(text[start - 1]) { start -= 1 }
-    return SecretValue.contains(text, start..<end, Self.others)
+    return Self.others.contains { other in
+      other.count <= end - start
+        && other.elementsEqual(((end - other.count)..<end).lazy.map { text[$0] | 0x20 })
+    }
   }
 
   private static let others = [

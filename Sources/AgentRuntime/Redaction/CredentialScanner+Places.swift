@@ -45,7 +45,8 @@ extension CredentialScanner {
           ? !SecretValue.isMadeOfWords(text, value) : value.count >= 16)
         || SecretValue.looksRandom(text, value)
     case .weak: isSecret = SecretValue.looksRandom(text, value, least: 16)
-    case .header, .address: isSecret = false
+    case .header: isSecret = SecretValue.credential(ofHeader: text, value) != nil
+    case .address: isSecret = false
     case .card, .digits: isSecret = SecretValue.isDigits(text, value)
     }
     return isSecret ? Finding(range: value, kind: "password") : nil

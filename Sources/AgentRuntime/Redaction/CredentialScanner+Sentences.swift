@@ -5,7 +5,7 @@ extension CredentialScanner {
   /// Whether a word that nothing but a sentence calls a secret looks like one: letters and digits, of several sorts or in
   /// no order; no name, way, version, time or identifier.
   func looksTold(_ value: Range<Int>, least: Int = 8) -> Bool {
-    guard (least...200).contains(value.count), SecretValue.isMixed(text, value),
+    guard (least...200).contains(value.count), SecretValue.isMixed(text, value) || isSigned(value),
       !SecretValue.isPlaceholder(text, value), !SecretValue.isPath(text, value),
       !SecretValue.isCall(text, value), !SecretValue.isMemberName(text, value),
       !SecretValue.isUUID(text, value), !isToken(at: value.lowerBound), !isVersion(value),
@@ -15,6 +15,12 @@ extension CredentialScanner {
     else { return false }
     if SecretValue.isMadeOfWords(text, value) { return isPassphrase(value) }
     return SecretValue.sorts(text, value) >= 3 || SecretValue.looksRandom(text, value)
+  }
+
+  /// `JYxfB*xP!DubwZpg`: letters of both sizes with signs among them that words have not.
+  private func isSigned(_ value: Range<Int>) -> Bool {
+    SecretValue.sorts(text, value) >= 3 && value.contains { "!#$%^&*?".utf8.contains(text[$0]) }
+      && !value.contains { "/\\<>(){}[],;:=|".utf8.contains(text[$0]) }
   }
 
   /// `purple-kettle-river-34`: words and a number behind them.
