@@ -621,6 +621,37 @@ import Testing
     }
 
     @Test(
+      "an error with a call in it is kept from a command, any other is not, now and where the recording answers",
+      arguments: [
+        (#"{"error":{"message":"slow down"}}"#, "status 429 None"),
+        (
+          #"{"choices":[{"index":0,"message":{"tool_calls":[{"id":"a","function":{"name":"look","arguments":"{}"}}]}}]}"#,
+          "status 403 false"
+        ),
+      ])
+    func errors(body: String, given: String) async throws {
+      let folder = try TemporaryFolder()
+      try Self.write(
+        """
+        command: [python3, agent.py, openai, whole]
+        answer: stdout
+        policy: {rules: [{id: looking, tool: look, verdict: allow}]}
+        """, in: folder)
+      let server = try FakeServer { _, reply in reply.finish(429, body: body) }
+      _ = try await Self.run(
+        ["record", "agent.yaml", "x", "--out", "log.jsonl.gz"], in: folder, server)
+      let answer = try #require(
+        try await Self.events(in: folder).last?["data"]?["answer"]?.stringValue)
+      #expect(answer.hasPrefix(given), "\(answer)")
+      let again = try await Binary.run(
+        [
+          "record", "--proxy", "--replay", "log.jsonl.gz", "--", "python3", "agent.py", "openai",
+          "whole",
+        ], in: folder.path, input: Array("x".utf8))
+      #expect(again.output.hasPrefix(given), "\(again)")
+    }
+
+    @Test(
       "a request beyond a limit is refused for good, or ends the command",
       arguments: [
         ("{maxSteps: 2}", "max_steps", "refuse"), ("{maxSteps: 2}", "max_steps", "stop"),

@@ -201,6 +201,10 @@ import TraceJudging
       Scene(name: "an encoding that nobody reads") {
         $0.finish(200, headers: [("Content-Encoding", "br")], body: [0x0b, 2, 0x80, 0x68, 0x69, 3])
       },
+      Scene(name: "a call in an error") { $0.finish(503, body: pay) },
+      Scene(name: "an error in an encoding that nobody reads") {
+        $0.finish(503, headers: [("Content-Encoding", "br")], body: [0x0b, 2, 0x80, 0x68, 0x69, 3])
+      },
       Scene(name: "a reply that sends its client elsewhere") {
         $0.finish(307, headers: [("Location", "http://127.0.0.1:1/x")], body: "")
       },

@@ -24,7 +24,7 @@ struct ReadReply {
     do throws(BodyInflater.Fault) { inflated = try Self.inflated(wire) } catch {
       let words = "the reply was not read: \(error)"
       self.error = (200..<300).contains(wire.status) ? words : "status \(wire.status); \(words)"
-      if (200..<400).contains(wire.status) { unread = words }
+      unread = words
       return
     }
     let plain = inflated ?? wire
@@ -104,7 +104,17 @@ struct ReadReply {
     error = words.isEmpty ? "status \(wire.status)" : "status \(wire.status): \(words)"
     if (300..<400).contains(wire.status) {
       unread = "the reply sends whoever asked elsewhere, past the proxy (status \(wire.status))"
+    } else if let call = Self.call(inError: wire, dialect) {
+      unread = "the reply says that it is an error (status \(wire.status)), but \(call)"
     }
+  }
+
+  /// What in an error may be a call, in words; `nil` where nothing is. Whoever does not look at the status may act on it.
+  private static func call(inError wire: WireReply, _ dialect: Dialect) -> String? {
+    if let edit = ReplyEdit(wire, dialect) { return edit.unjudged(besides: 0) }
+    // Errors of a service whose streams are frames may be pages or plain words.
+    let isText = dialect == .bedrock && !wire.body.contains(0)
+    return isText ? nil : "it cannot be read"
   }
 }
 

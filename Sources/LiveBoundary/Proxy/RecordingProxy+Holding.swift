@@ -52,27 +52,27 @@
       on wire: WireReply, _ head: HTTPHead, _ held: ExchangeRecorder.HeldReply?,
       _ dialect: Dialect, _ client: Client
     ) async throws {
-      // Errors hold no calls. Whoever follows a redirect would not come by here again.
-      guard await recorder.holdsReplies else { return try await send(wire, head.headers, client) }
-      guard wire.status >= 400 else {
-        guard (200..<300).contains(wire.status) else {
-          return try await client.refuse(
-            .forbidden, "a policy is in force, and redirects lead around it", isFinal: true)
-        }
-        switch await recorder.judge(held, wire, dialect) {
-        case .whole: return try await send(wire, head.headers, client)
-        case .edited(let edited):
-          // It goes on as it was before it was compressed.
-          let headers = head.headers.filter {
-            !["content-length", "content-encoding"].contains($0.name.lowercased())
-          }
-          return try await send(edited, headers, client)
-        case .refused(let words):
-          return try await client.refuse(.forbidden, words, isFinal: true)
-        case .failed(let words): return try await client.refuse(.badGateway, words)
-        }
+      // An error is handed on where it plainly holds no call.
+      guard await recorder.holdsReplies,
+        wire.status < 400 || ReadReply(wire, dialect).unread != nil
+      else { return try await send(wire, head.headers, client) }
+      // Whoever follows a redirect would not come by here again.
+      guard (200..<300).contains(wire.status) || wire.status >= 400 else {
+        return try await client.refuse(
+          .forbidden, "a policy is in force, and redirects lead around it", isFinal: true)
       }
-      try await send(wire, head.headers, client)
+      switch await recorder.judge(held, wire, dialect) {
+      case .whole: return try await send(wire, head.headers, client)
+      case .edited(let edited):
+        // It goes on as it was before it was compressed.
+        let headers = head.headers.filter {
+          !["content-length", "content-encoding"].contains($0.name.lowercased())
+        }
+        return try await send(edited, headers, client)
+      case .refused(let words):
+        return try await client.refuse(.forbidden, words, isFinal: true)
+      case .failed(let words): return try await client.refuse(.badGateway, words)
+      }
     }
 
     private func send(_ wire: WireReply, _ headers: [HTTPHeader], _ client: Client) async throws {

@@ -27,7 +27,10 @@ struct WithheldReplies {
     case .runStarted:
       let recorded = data["recorded"]?.objectValue
       isGuarded = recorded != nil && recorded?["policy"] == nil
-    case .modelResult: if data["reply"] == nil { reasons[event.seq] = Self.unread }
+    case .modelResult:
+      // An error is no reply, and was handed on unless something in it was not seen.
+      let isError = data["wire"]?["status"]?.intValue ?? 0 >= 400
+      if data["reply"] == nil, !isError { reasons[event.seq] = Self.unread }
     case .unseen: if let reply = data["modelResult"]?.intValue { reasons[reply] = Self.unread }
     case .replyChanged: if let reply = data["modelResult"]?.intValue { changed.insert(reply) }
     case .decision:
@@ -54,7 +57,7 @@ struct WithheldReplies {
   ///
   /// - Parameter event: the event that holds the reply.
   func given(_ reply: WireReply, of event: Int) -> WireReply {
-    guard isGuarded, reply.status < 400, !changed.contains(event),
+    guard isGuarded, !changed.contains(event),
       let words = reasons[event] ?? waiting.values.filter({ $0.reply == event }).map(\.words).max()
     else { return reply }
     switch reply.ending {
