@@ -426,7 +426,10 @@ class Speaker:
         if roll < 0.08:
             return {"$not": self.of_value(value, depth + 1)}
         if roll < 0.16:
-            return {dice.choice(["$anyOf", "$allOf", "$oneOf"]): [self.of_value(value, depth + 1) for _ in range(2)]}
+            name = dice.choice(["$anyOf", "$allOf", "$oneOf"])
+            # What contradicts itself is refused.
+            second = {"$not": "done"} if name == "$allOf" else self.of_value(value, depth + 1)
+            return {name: [self.of_value(value, depth + 1), second]}
         if roll < 0.2:
             return dice.choice([{"$any": True}, {"$absent": True}, {"$absent": False}])
         if roll < 0.26:

@@ -14,6 +14,9 @@ struct MatcherOracleTests {
       let compiled = try Matcher(compiling: source)
       let expected = Self.oracle(source, value)
       #expect(compiled.matches(value) == expected, "\(source) on \(value)")
+      do throws(MatcherError) { try compiled.refuseContradictions() } catch {
+        #expect(!error.pointer.tokens.isEmpty || expected != true, "\(source) on \(value)")
+      }
       switch compiled.match(value) {
       case .match: #expect(expected == true)
       case .mismatch: #expect(expected == false)

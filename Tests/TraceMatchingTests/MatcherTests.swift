@@ -208,6 +208,40 @@ struct MatcherTests {
     #expect(!expected.description.isEmpty)
   }
 
+  @Test(
+    "a matcher that asks of a value what no value can be all at once is refused, and where is said",
+    arguments: [
+      (#"{"$gte":10,"$lte":5}"#, ""), (#"{"a":{"$gt":1,"$lt":1.0}}"#, "/a"),
+      (#"{"$allOf":["a","b"]}"#, ""), (#"{"$not":{"$allOf":[1,2]}}"#, "/$not"),
+      (#"{"$allOf":[{"$gt":3},2]}"#, ""), (#"{"$gt":1,"$regex":"a"}"#, ""),
+      (#"{"$length":{"$gte":5,"$lte":2}}"#, "/$length"), (#"{"$length":{"$lt":0}}"#, ""),
+      (#"{"$allOf":[{"$length":1},{"$length":2}]}"#, ""), (#"{"$allOf":[[1],[1,2]]}"#, ""),
+      (#"{"$allOf":[{"a":1},{"a":2}]}"#, ""), (#"{"$absent":true,"$type":"string"}"#, ""),
+      (#"{"$type":"string","$anyOf":[1,2]}"#, ""),
+      (#"{"$anyOf":[1,{"$allOf":[true,false]}]}"#, "/$anyOf/1"),
+      (#"[1,{"$subsetOf":{"a":{"$gt":2,"$lt":1}}}]"#, "/1/$subsetOf/a"),
+    ])
+  func contradictions(matcher: String, pointer: String) throws {
+    let compiled = try Matcher(compiling: json(matcher))
+    let expected = MatcherError(
+      code: .contradiction, pointer: try #require(JSONPointer(pointer)))
+    #expect(throws: expected) { try compiled.refuseContradictions() }
+  }
+
+  @Test(
+    "a matcher that some value can meet is not refused",
+    arguments: [
+      #"{"$gte":5,"$lte":5.0}"#, #"{"$allOf":[1,1.0]}"#, #"{"$allOf":[{"a":1},{"b":2}]}"#,
+      #"{"$anyOf":[{"$absent":true},0]}"#, #"{"$contains":"a","$type":"array"}"#,
+      #"{"$length":0}"#, #"{"$allOf":[{"$not":1},{"$not":2}]}"#, #"{"$absent":true,"$not":1}"#,
+      #"{"$exact":{"$gt":2,"$lt":1}}"#, #"{"$subsetOf":{"a":{"b":{"$gt":2,"$lt":1}}}}"#,
+      #"{"$allOf":["a",{"$glob":"a*"}]}"#, #"{"$type":["string","null"],"$anyOf":[null,1]}"#,
+    ])
+  func noContradictions(matcher: String) throws {
+    let compiled = try Matcher(compiling: json(matcher))
+    #expect(throws: Never.self) { try compiled.refuseContradictions() }
+  }
+
   @Test("a bad schema within a matcher is named by its place in the matcher")
   func badSchema() throws {
     let error = #expect(throws: MatcherError.self) {

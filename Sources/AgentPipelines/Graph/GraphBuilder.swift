@@ -118,7 +118,7 @@ struct GraphBuilder {
     case (.calls, _): faults.append(wrong("parts", "calls are made by an agent alone"))
     }
     if let matcher = task.validate {
-      do { _ = try Matcher(compiling: matcher) } catch {
+      do { try Matcher(compiling: matcher).refuseContradictions() } catch {
         faults.append(wrong("validate", "\(error)"))
       }
     }

@@ -197,7 +197,9 @@ extension Shape where Value == Matcher {
   static func matcher(origins: Matcher.OriginScope) -> Shape {
     Shape(["$ref": "#/$defs/matcher"]) { value, reader in
       do throws(MatcherError) {
-        return try Matcher(compiling: value, origins: origins)
+        let matcher = try Matcher(compiling: value, origins: origins)
+        try matcher.refuseContradictions()
+        return matcher
       } catch {
         reader.report(error, in: value)
         return nil

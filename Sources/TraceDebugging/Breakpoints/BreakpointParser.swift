@@ -117,7 +117,11 @@ struct BreakpointParser {
   }
 
   private func matcher(_ value: JSONValue) throws -> Matcher {
-    do { return try Matcher(compiling: value) } catch {
+    do {
+      let matcher = try Matcher(compiling: value)
+      try matcher.refuseContradictions()
+      return matcher
+    } catch {
       throw CommandError("that is no matcher: \(error)")
     }
   }

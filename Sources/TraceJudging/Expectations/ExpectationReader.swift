@@ -158,7 +158,11 @@ struct ExpectationReader {
   mutating func matcher(
     _ value: JSONValue, at pointer: JSONPointer, allowsOrigins: Bool = false
   ) -> Matcher? {
-    do { return try Matcher(compiling: value, allowsOrigins: allowsOrigins) } catch {
+    do throws(MatcherError) {
+      let matcher = try Matcher(compiling: value, allowsOrigins: allowsOrigins)
+      try matcher.refuseContradictions()
+      return matcher
+    } catch {
       let place = JSONPointer(tokens: pointer.tokens + error.pointer.tokens)
       switch error.code {
       case .unknownOperator(let name, let nearest?):

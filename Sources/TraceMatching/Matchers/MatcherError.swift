@@ -14,6 +14,8 @@ public struct MatcherError: Error, Hashable, Sendable {
     case badSchema(SchemaError)
     /// An operator that means nothing where it stands.
     case misplaced(operator: String)
+    /// What is asked of one value cannot all be so; see ``Matcher/refuseContradictions()``.
+    case contradiction
     case tooDeep(limit: Int)
     case tooLarge(limit: Int)
   }
@@ -51,6 +53,8 @@ extension MatcherError.Code {
     case .badSchema(let error): "“$schema” holds a schema with \(error)"
     case .misplaced(let name):
       "“\(name)” has a meaning only in the input of a call and in an answer, behind earlier results"
+    case .contradiction:
+      "no value can be all that is asked here at once, so nothing would ever match it"
     case .tooDeep(let limit): "a matcher nested more than \(limit) deep"
     case .tooLarge(let limit): "a matcher of more than \(limit) parts"
     }
