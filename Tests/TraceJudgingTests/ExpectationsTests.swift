@@ -112,6 +112,21 @@ struct ExpectationsTests {
     #expect(throws: ExpectationErrors.self) { try Expectations(parsing: ["toolsCalled": entries]) }
   }
 
+  @Test(
+    "what must not be is forbidden, however it is said",
+    arguments: [
+      (#"{"toolsNotCalled":["a"]}"#, true), (#"{"time":[{"never":"a"}]}"#, true),
+      (#"{"time":[{"only":"a"}]}"#, true), (#"{"time":[{"eventually":"a"}]}"#, false),
+      (#"{"policy":{"notGiven":[{"verdict":"deny"}]}}"#, true),
+      (#"{"policy":{"given":[{"verdict":"deny"}]}}"#, false),
+      (#"{"memory":{"notWritten":["key"]}}"#, true), (#"{"memory":{"read":["key"]}}"#, false),
+      (#"{"callers":{"a":{"time":[{"never":"b"}]}}}"#, true),
+      (#"{"answer":"never only notGiven"}"#, false),
+    ])
+  func forbids(expected: String, forbids: Bool) throws {
+    #expect(try Expectations(parsing: JSONValue(parsing: expected)).forbids == forbids)
+  }
+
   @Test("every form of every key is read")
   func everything() throws {
     let expectations = try Expectations(

@@ -293,10 +293,12 @@ extension Expectations {
       "toolsNotCalled", "toolsNotProposed", "extra", "noApprovalBypass", "noRepeatedSideEffect",
       "noLoops",
     ]
+    let rules = self[TimeExpectation.self]?.rules ?? []
     return all.contains { keys.contains($0.key) }
-      || all.flatMap(\.base.namedTools).contains { named in
-        ["notGiven", "noApprovals", "never", "only"].contains { named.list.contains($0) }
-      } || callerRules.contains(where: \.expectations.forbids)
+      || rules.contains { $0.claim == .never || $0.claim == .only }
+      || self[PolicyExpectation.self]?.lists.contains(where: \.isForbidden) ?? false
+      || self[MemoryExpectation.self]?.rules.contains(where: \.isForbidden) ?? false
+      || callerRules.contains(where: \.expectations.forbids)
       || parts.contains(where: \.expectations.forbids)
   }
 
