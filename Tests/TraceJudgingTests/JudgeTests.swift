@@ -521,6 +521,24 @@ struct JudgeTests {
     }
   }
 
+  @Test(
+    "a result that is asked to be of a type that none has is a warning where it is written the same"
+  )
+  func resultTypes() throws {
+    let run = RecordedRun.whole([
+      [.init("pay", [:], .ok(["ok": "true", "n": 5])), .init("look", [:], .ok("7"))]
+    ])
+    for (tool, result, count) in [
+      ("pay", #"{"ok":true}"#, 1), ("pay", #"{"ok":{"$not":true}}"#, 1),
+      ("pay", #"{"$exact":{"n":"5"}}"#, 1), ("pay", #"{"ok":"true","n":5}"#, 0),
+      ("pay", #"{"ok":false}"#, 0), ("pay", #"{"other":true}"#, 0), ("look", "7", 1),
+      ("look", "8", 0), ("look", #""7""#, 0),
+    ] {
+      let expected = #"{"toolsNotCalled":[{"tool":"\#(tool)","result":\#(result)}]}"#
+      #expect(try judgement(expected, run).warnings.count == count, "\(tool) \(result)")
+    }
+  }
+
   @Test("an argument of no schema is of another type where a call has it written the same")
   func unknownArgumentTypes() throws {
     let run = RecordedRun.whole([[.init("pay", ["amount": 50])]])

@@ -144,26 +144,66 @@ struct ToolWarnings {
     }
   }
 
-  /// The arguments that an entry asks to be of a type which they never are: YAML makes a number of `1234`, and a tool
-  /// may take it as a text.
+  /// What an entry asks to be of a type which it never is: YAML makes a number of `1234`, and a tool may take it as a
+  /// text.
   private func typeWarnings(_ named: NamedTool) -> [String] {
+    argumentTypeWarnings(named) + resultTypeWarnings(named)
+  }
+
+  private func argumentTypeWarnings(_ named: NamedTool) -> [String] {
     guard let source = named.call?.input?.source else { return [] }
-    guard let input = source.objectValue else { return wholeWarning(named, source) }
-    let asked = (input["$exact"]?.objectValue ?? input).compactMap { member in
-      Self.type(askedBy: member.value).map { (member.key, member.value, type: $0) }
-    }
-    guard !asked.isEmpty else { return [] }
-    let calls = trajectory.calls.filter { named.tool.matches($0.tool) }
-    return asked.compactMap { key, value, wanted in
-      let values = calls.compactMap { $0.input?.objectValue?[key] }
+    guard source.objectValue != nil else { return wholeWarning(named, source) }
+    let inputs = trajectory.calls.filter { named.tool.matches($0.tool) }.compactMap(\.input)
+    return Self.members(askedBy: source).compactMap { key, asked, wanted in
+      let values = inputs.compactMap { $0.objectValue?[key] }
       guard !values.contains(where: { $0.typeName == wanted }) else { return nil }
-      let isSameText = values.contains { Self.isSameText($0, value) }
+      let isSameText = values.contains { Self.isSameText($0, asked) }
       let types = schemaTypes(of: key, named.tool)
       guard isSameText || types.map({ !$0.contains(wanted) }) ?? false else { return nil }
       let other = isSameText ? values.first?.typeName : types?.sorted().joined(separator: " or ")
-      return "\(named.place): the argument “\(CallWording.short(key))” of "
-        + "“\(CallWording.short(named.tool.text))” is \(other ?? "another") and no \(wanted), as it is asked to be"
+      return Self.otherType(
+        "the argument “\(CallWording.short(key))”", of: named, is: other, notAsked: wanted)
     }
+  }
+
+  /// No schema says of what types results are: only one that is written the same in another type is told.
+  private func resultTypeWarnings(_ named: NamedTool) -> [String] {
+    guard let source = named.call?.result?.source else { return [] }
+    let results = trajectory.calls.filter { named.tool.matches($0.tool) }
+      .compactMap(CallView.resultValue)
+    func warning(_ place: String, _ values: [JSONValue], _ asked: JSONValue, _ wanted: String)
+      -> String?
+    {
+      guard !values.contains(where: { $0.typeName == wanted }),
+        let other = values.first(where: { Self.isSameText($0, asked) })
+      else { return nil }
+      return Self.otherType(place, of: named, is: other.typeName, notAsked: wanted)
+    }
+    if let wanted = Self.type(askedBy: source) {
+      return [warning("the result", results, source, wanted)].compactMap { $0 }
+    }
+    return Self.members(askedBy: source).compactMap { key, asked, wanted in
+      warning(
+        "“\(CallWording.short(key))” in the result", results.compactMap { $0.objectValue?[key] },
+        asked, wanted)
+    }
+  }
+
+  /// The keys at the top of a matcher that are asked to be of a type.
+  private static func members(
+    askedBy source: JSONValue
+  ) -> [(key: String, asked: JSONValue, wanted: String)] {
+    guard let object = source.objectValue else { return [] }
+    return (object["$exact"]?.objectValue ?? object).compactMap { member in
+      type(askedBy: member.value).map { (member.key, member.value, $0) }
+    }
+  }
+
+  private static func otherType(
+    _ place: String, of named: NamedTool, is other: String?, notAsked wanted: String
+  ) -> String {
+    "\(named.place): \(place) of “\(CallWording.short(named.tool.text))” is \(other ?? "another") "
+      + "and no \(wanted), as it is asked to be"
   }
 
   /// What is wrong with an input that is asked to be a list or a text where the tool takes a mapping.
