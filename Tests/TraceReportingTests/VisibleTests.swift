@@ -1,4 +1,5 @@
 import AgentTrace
+import Foundation
 import TestSupport
 import Testing
 
@@ -113,13 +114,34 @@ struct ShellWordTests {
     #expect(folder.listing == ["script"])
   }
 
+  static let hostile = [
+    "\u{1b}[2J", "a\nrm -rf x", "\u{202e}x", "\r", "\u{1b}7 'x' \\n", "host/\u{1b}[31m.jsonl.gz",
+    "it's\ta \\ tab", "$HOME\u{7f}`x`",
+  ]
+
   @Test("a word with control characters does nothing to a terminal or a shell")
   func hostile() {
-    for word in ["\u{1b}[2J", "a\nrm -rf x", "\u{202e}x", "a\0b", "\r"] {
+    for word in Self.hostile + ["a\0b", "r\u{10feff}"] {
       let quoted = ShellWord.quote(word)
-      #expect(quoted.first == "'" && quoted.last == "'")
+      #expect(quoted.hasPrefix("$'") && quoted.last == "'")
       #expect(quoted.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value < 0x7f })
     }
+    #expect(ShellWord.quote("r\u{10feff}1\u{1b}2") == #"$'r\3771\0332'"#)
+  }
+
+  @Test(
+    "a quoted word with control characters reaches a program as it was",
+    .enabled("needs bash") { FileManager.default.isExecutableFile(atPath: "/bin/bash") })
+  func hostileRoundTrip() async throws {
+    let folder = try TemporaryFolder()
+    var script = "printf '%s\\0'"
+    for word in Self.hostile { script += " " + ShellWord.quote(word) }
+    try folder.write("script", script)
+    let outcome = try await Command(
+      program: "/bin/bash", arguments: ["script"], folder: folder.path
+    ).run()
+    let words = outcome.output.unicodeScalars.split(separator: "\0").map(String.init)
+    #expect(words == Self.hostile)
   }
 }
 

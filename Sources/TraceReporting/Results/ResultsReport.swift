@@ -374,18 +374,42 @@ public struct ResultsReport {
   }
 }
 
-/// A text as one word of a POSIX shell, to be copied from a terminal.
+/// A text as one word of a shell, to be copied from a terminal.
 public enum ShellWord {
-  /// The word: as it stands where no shell reads anything into it, else between quotes.
+  /// The word: as it stands where no shell reads anything into it, else between quotes. What would act on the terminal,
+  /// and bytes of a path that are no text, stand by their numbers in `$'…'`, which bash, zsh and ksh read.
   public static func quote(_ text: String) -> String {
-    let visible = Visible.line(text)
-    let isPlain = visible.unicodeScalars.allSatisfy { scalar in
+    if text.unicodeScalars.contains(where: \.isHidden) { return escaped(text) }
+    let isPlain = text.unicodeScalars.allSatisfy { scalar in
       switch scalar {
       case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".", "/", "=", ":", "@", "+": true
       default: false
       }
     }
-    guard !isPlain || visible.isEmpty else { return visible }
-    return "'" + visible.replacing("'", with: "'\\''") + "'"
+    guard !isPlain || text.isEmpty else { return text }
+    return "'" + text.replacing("'", with: "'\\''") + "'"
+  }
+
+  private static func escaped(_ text: String) -> String {
+    var word = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "'", "\\": word += "\\\(scalar)"
+      case "\n": word += "\\n"
+      case "\t": word += "\\t"
+      case "\r": word += "\\r"
+      // A byte of a path that is no UTF-8; see FilePaths.
+      case "\u{10fe00}"..."\u{10feff}": word += octal(UInt8(truncatingIfNeeded: scalar.value))
+      case _ where scalar.isHidden: word += scalar.utf8.map(octal).joined()
+      default: word.unicodeScalars.append(scalar)
+      }
+    }
+    return "$'\(word)'"
+  }
+
+  /// Three digits, so that what stands behind them is never read as one.
+  private static func octal(_ byte: UInt8) -> String {
+    let digits = String(byte, radix: 8)
+    return "\\" + String(repeating: "0", count: 3 - digits.count) + digits
   }
 }

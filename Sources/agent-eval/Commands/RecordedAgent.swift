@@ -45,16 +45,6 @@ struct MakingAgain {
 
   /// The command as a shell takes it.
   var line: String {
-    (["agent-eval"] + arguments).map(Self.quoted).joined(separator: " ")
-  }
-
-  private static func quoted(_ word: String) -> String {
-    let isPlain =
-      !word.isEmpty
-      && word.utf8.allSatisfy { byte in
-        (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte)
-          || (0x61...0x7a).contains(byte) || "-_./:=@%+,".utf8.contains(byte)
-      }
-    return isPlain ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+    (["agent-eval"] + arguments).map(ShellWord.quote).joined(separator: " ")
   }
 }
