@@ -676,9 +676,20 @@ import Testing
       #expect(stop["reason"] == "budget_exhausted")
       #expect(stop["detail"]?.stringValue == detail)
       #expect(stop["totals"]?["cost"]?.doubleValue == 6)
-      if onLimit == "refuse" {
-        #expect(stop["answer"]?.stringValue?.hasPrefix("status 403 false") == true)
-      }
+      guard onLimit == "refuse" else { return }
+      #expect(stop["answer"]?.stringValue?.hasPrefix("status 403 false") == true)
+      let events = try await Self.events(in: folder)
+      let refused = events.last { $0["type"] == "request_forwarded" }
+      #expect(refused?["data"]?["wire"]?["status"] == 403)
+      // The recording refuses it as well, though it may look like those before it.
+      try FileManager.default.removeItem(atPath: folder.path("calls"))
+      let again = try await Binary.run(
+        [
+          "record", "--proxy", "--replay", "log.jsonl.gz", "--", "env", "TURNS=9", "python3",
+          "agent.py", "openai", "whole",
+        ], in: folder.path, input: Array("x".utf8))
+      #expect(again.output.hasPrefix("status 403 false"), "\(again)")
+      #expect(Self.calls(in: folder) == ["look", "look"])
     }
   }
 #endif

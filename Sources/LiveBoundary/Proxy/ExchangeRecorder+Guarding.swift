@@ -49,6 +49,9 @@ extension ExchangeRecorder {
     return words
   }
 
+  /// Takes in that a request to a model was not passed on when it was recorded.
+  func wasRefused(_ turn: Conversations.Turn) { conversations.fail(turn) }
+
   /// The same for a request that is no call of a model, as far as anyone can tell.
   func refusal(ofForwarded method: String, _ path: String) -> String? {
     if let words = reasonToRefuse() { return words }

@@ -75,7 +75,7 @@
       }
     }
 
-    private func send(_ wire: WireReply, _ headers: [HTTPHeader], _ client: Client) async throws {
+    func send(_ wire: WireReply, _ headers: [HTTPHeader], _ client: Client) async throws {
       try await client.begin(wire.status, headers)
       for piece in wire.pieces { try await client.send(piece) }
       // What broke off breaks off here too.

@@ -167,7 +167,18 @@
     ) async -> Bool {
       let turn = await recorder.begin(observed)
       if let words = await recorder.refusal(of: turn) {
+        await recorder.forwarded(refused(request, route, words, observed))
         return (try? await client.refuse(.forbidden, words, isFinal: true)) != nil
+      }
+      let digest = Digest(of: request.body).hex
+      if let given = source?.refusal(
+        upstream: route.upstream.name, path: route.plainPath, bodyDigest: digest)
+      {
+        await recorder.wasRefused(turn)
+        await recorder.forwarded(
+          refused(request, route, "it was refused when it was recorded", observed, given))
+        return (try? await send(given, given.headers.map { HTTPHeader($0.name, $0.value) }, client))
+          != nil
       }
       if source == nil, await recorder.isHeld(streams: observed.streams) {
         return await hold(request, observed, dialect, route, turn, client)
@@ -198,9 +209,7 @@
     ) async -> Bool {
       let digest = Digest(of: request.body).hex
       if let words = await recorder.refusal(ofForwarded: request.method, route.path) {
-        await recorder.forwarded(
-          RequestForwarded(
-            method: request.method, path: route.path, bodyDigest: digest, error: words))
+        await recorder.forwarded(refused(request, route, words))
         return (try? await client.refuse(.forbidden, words, isFinal: true)) != nil
       }
       let start = ContinuousClock.now
@@ -223,6 +232,20 @@
           elapsedMicroseconds: (ContinuousClock.now - start).wholeMicroseconds,
           wire: record.encoded), unseen(request, route, passed, unread))
       return passed.isWhole
+    }
+
+    /// A request that is not passed on, with what is said in place of a reply.
+    private func refused(
+      _ request: ProxyRequest, _ route: ProxyRoute, _ words: String,
+      _ observed: ObservedRequest? = nil, _ given: WireReply? = nil
+    ) -> RequestForwarded {
+      let record = WireRecord(
+        upstream: route.upstream.name, method: request.method, path: route.path,
+        dialect: observed?.dialect, streams: observed?.streams ?? false, model: observed?.model,
+        reply: given ?? .refusal(403, words, isFinal: true))
+      return RequestForwarded(
+        method: request.method, path: route.path, bodyDigest: Digest(of: request.body).hex,
+        error: words, wire: record.encoded)
     }
 
     /// What nobody can say of a request that was passed on; `nil` where all is plain.

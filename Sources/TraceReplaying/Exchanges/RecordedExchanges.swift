@@ -28,9 +28,18 @@ public final class RecordedExchanges: ReplySource {
     var isUsed = false
   }
 
+  /// A request to a model that a limit kept from its provider.
+  private struct Refused {
+    var upstream, path, digest: String
+    var reply: WireReply
+    /// How many requests to models came before it.
+    var before: Int
+  }
+
   private struct State {
     var exchanges: [Exchange]
     var forwarded: [Forwarded]
+    var refused: [Refused]
     /// How many requests to models came in.
     var asked = 0
     var difference: Difference?
@@ -63,6 +72,7 @@ public final class RecordedExchanges: ReplySource {
   public init(path: String) throws {
     var reader = try LogReader(path: path)
     var (exchanges, forwarded): ([Exchange], [Forwarded]) = ([], [])
+    var refused: [Refused] = []
     var (messages, tools): ([JSONValue], [String: [JSONValue]]) = ([], [:])
     var request: ObservedRequest?
     var withheld = WithheldReplies()
@@ -99,6 +109,14 @@ public final class RecordedExchanges: ReplySource {
         exchanges[place].wire.omitted = given?.omitted ?? exchanges[place].wire.omitted
       case .requestForwarded:
         guard let wire = WireRecord(event.data["wire"]) else { continue }
+        if wire.dialect != nil, let reply = wire.reply {
+          refused.append(
+            Refused(
+              upstream: wire.upstream, path: Self.plain(wire.path),
+              digest: event.data["bodyDigest"]?.stringValue ?? "", reply: reply,
+              before: exchanges.count))
+          continue
+        }
         forwarded.append(
           Forwarded(
             upstream: wire.upstream, method: wire.method, path: wire.path,
@@ -112,7 +130,7 @@ public final class RecordedExchanges: ReplySource {
       }
     }
     self.path = path
-    state = Mutex(State(exchanges: exchanges, forwarded: forwarded))
+    state = Mutex(State(exchanges: exchanges, forwarded: forwarded, refused: refused))
   }
 
   public func reply(to request: ObservedRequest, upstream: String, path: String) -> WireReply? {
@@ -141,6 +159,16 @@ public final class RecordedExchanges: ReplySource {
       for index in equal where index <= place { state.exchanges[index].isUsed = true }
       return state.exchanges[place].wire.reply
         ?? WireReply(status: 0, headers: [], pieces: [], ending: .dropped)
+    }
+  }
+
+  public func refusal(upstream: String, path: String, bodyDigest: String) -> WireReply? {
+    state.withLock { state in
+      // The same may have been asked before, and answered.
+      state.refused.first {
+        $0.before <= state.asked && $0.digest.hasSameUTF8(as: bodyDigest)
+          && $0.upstream.hasSameUTF8(as: upstream) && $0.path.hasSameUTF8(as: path)
+      }?.reply
     }
   }
 

@@ -74,7 +74,9 @@ extension RequestForwarded: EventData {
 
   package func lines(in event: Event) -> [EventLine] {
     let end = status.map { "\($0)" } ?? error ?? "no reply"
-    return [EventLine("passed on", .faint, "\(method) \(path) → \(end)")]
+    // What was said in its place is there, though nobody was asked.
+    let isRefused = status == nil && wire["status"] != nil
+    return [EventLine(isRefused ? "refused" : "passed on", .faint, "\(method) \(path) → \(end)")]
   }
 }
 
