@@ -92,6 +92,21 @@ struct VisibleTests {
   }
 }
 
+@Suite("Lines that are coloured, cut")
+struct CutLineTests {
+  @Test(
+    "a line is cut where it has more characters than there is room for, colours aside",
+    arguments: [
+      ("abc", 3, "abc"), ("abcd", 3, "ab…"), ("äöü", 3, "äöü"), ("äöüß", 3, "äö…"), ("", 3, ""),
+      ("\u{1b}[1mabc\u{1b}[0m", 3, "\u{1b}[1mabc\u{1b}[0m"),
+      ("\u{1b}[1mabcd\u{1b}[0m", 3, "\u{1b}[1mab…\u{1b}[0m"),
+      ("abcd", Visible.unlimited, "abcd"),
+    ])
+  func cut(line: String, width: Int, expected: String) {
+    #expect(Visible.cut(line, width: width) == expected)
+  }
+}
+
 @Suite("Words of a shell")
 struct ShellWordTests {
   static let words = [

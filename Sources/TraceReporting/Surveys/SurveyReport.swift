@@ -26,10 +26,13 @@ public struct SurveyReport: Sendable {
           + "  \(Visible.line(run.name, width: 80)): \(Visible.line(run.reason, width: 160))")
     }
     lines += more(survey.unreadable.count)
-    guard survey.runs > 0 else { return lines }
-    lines += agents(painter, width) + tools(painter, width) + stops(painter, width)
-    lines += seen(painter) + used + unusual(painter, width)
-    return lines
+    if survey.runs > 0 {
+      lines += agents(painter, width) + tools(painter, width) + stops(painter, width)
+      lines += seen(painter) + used
+    }
+    // Paths stand whole, to be copied.
+    return lines.map { Visible.cut($0, width: width) }
+      + (survey.runs > 0 ? unusual(painter, width) : [])
   }
 
   private var head: String {

@@ -52,6 +52,24 @@ public enum Visible {
     return visible.prefix(max(0, width - 1)) + "…"
   }
 
+  /// A line that is visible and may be coloured, in at most `width` characters, an ellipsis where it was cut.
+  public static func cut(_ painted: String, width: Int) -> String {
+    guard painted.utf8.count > width else { return painted }
+    var (kept, count, isCode, isColoured) = ("", 0, false, false)
+    for character in painted {
+      if character == "\u{1b}" { (isCode, isColoured) = (true, true) }
+      if isCode {
+        kept.append(character)
+        isCode = character != "m"
+        continue
+      }
+      count += 1
+      if count < width { kept.append(character) }
+      if count > width { return kept + "…" + (isColoured ? "\u{1b}[0m" : "") }
+    }
+    return painted
+  }
+
   /// A line of JSON in which every hidden character is written as `\uXXXX`: the same value, harmless
   /// to a terminal.
   public static func json(_ line: String) -> String { line.escapingHiddenScalars }

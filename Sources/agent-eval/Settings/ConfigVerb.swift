@@ -39,7 +39,9 @@ struct ConfigVerb: ParsableCommand, Verb {
           settings.sources[key]?.place ?? "default", Settings.variableName(of: key),
         ])
       }
-      Output.lines(table.lines(painter: Screen.painter, width: Screen.width))
+      Output.lines(
+        table.lines(painter: Screen.painter, width: Screen.width)
+          .map { Visible.cut($0, width: Screen.width) })
       Output.error(
         settings.file.map { "file   \(Visible.line($0))" }
           ?? "note: no \(SettingsLoader.fileName) here or above, up to the repository's root.")
