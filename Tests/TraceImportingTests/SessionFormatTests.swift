@@ -358,6 +358,94 @@ struct SessionFormatTests {
     #expect(file.errors.isEmpty && file.stop == stop, "\(file.errors)")
   }
 
+  /// Events of OpenHands before V1: a question, and what follows.
+  private static func eventsBeforeV1(_ events: [String]) -> String {
+    let first = #"{"id":1,"source":"user","action":"message","args":{"content":"q"}}"#
+    return "[\(([first] + events).joined(separator: ","))]"
+  }
+
+  @Test(
+    "OpenHands before V1: calls are those of the model's reply, results follow by what caused them")
+  func beforeV1() throws {
+    let response =
+      #"{"id":"r","choices":[{"finish_reason":"tool_calls","message":{"role":"assistant","content":"look","tool_calls":[{"id":"c","type":"function","function":{"name":"execute_bash","arguments":"{\"command\":\"ls\"}"}},{"id":"d","type":"function","function":{"name":"editor","arguments":"{}"}}]}}]}"#
+    let metadata = { (name: String, id: String) in
+      #""tool_call_metadata":{"function_name":"\#(name)","tool_call_id":"\#(id)","model_response":\#(response)}"#
+    }
+    let history = Self.eventsBeforeV1([
+      #"{"id":2,"source":"agent","action":"run","args":{"command":"ls"},\#(metadata("execute_bash", "c"))}"#,
+      #"{"id":3,"source":"agent","observation":"run","content":"a","cause":2,"success":true,"extras":{}}"#,
+      #"{"id":4,"source":"agent","action":"edit","args":{"path":"p"},\#(metadata("editor", "d"))}"#,
+      #"{"id":5,"source":"user","observation":"user_rejected","content":"no","cause":4,"extras":{}}"#,
+      #"{"id":6,"source":"agent","action":"write","args":{"path":"p","thought":"hm"}}"#,
+      #"{"id":7,"source":"environment","observation":"error","content":"full","cause":6,"extras":{}}"#,
+      #"{"id":8,"source":"agent","action":"finish","args":{"final_thought":"done"}}"#,
+    ])
+    let file = try ImportedFile(
+      #"{"instance_id":"i","history":\#(history),"error":null}"#, name: "output.jsonl")
+    #expect(file.errors.isEmpty && file.reports.first?.format == .openHands, "\(file.errors)")
+    #expect(file.data(.decision).map { $0["kind"] } == ["tool", "tool", "answer"])
+    #expect(file.data(.decision).first?["calls"]?.arrayValue?.count == 2)
+    #expect(file.data(.decision).first?["calls"]?[0]?["name"] == "execute_bash")
+    #expect(file.data(.toolResult).map { $0["status"] } == ["ok", "refused", "error"])
+    #expect(file.data(.toolResult).map { $0["callId"] } == ["1.1.0", "1.1.1", "2.1.0"])
+    #expect(file.data(.runStarted).first?["source"]?["unread"] == nil)
+    #expect(file.stop == "success final_answer")
+    #expect(file.data(.stop).first?["answer"] == "done")
+  }
+
+  @Test(
+    "OpenHands before V1 ends as its agent, its state or its error says",
+    arguments: [
+      (#"{"id":2,"source":"agent","action":"message","args":{"content":"hm"}}"#, "null", nil),
+      (
+        #"{"id":2,"source":"agent","action":"finish","args":{"task_completed":"true"}}"#, "null",
+        "success final_answer"
+      ),
+      (
+        #"{"id":2,"source":"agent","action":"finish","args":{"task_completed":"false"}}"#, "null",
+        "blocked incomplete"
+      ),
+      (
+        #"{"id":2,"source":"agent","action":"finish","args":{}}"#,
+        #""Agent reached maximum iteration""#, "budget_exhausted Agent reached maximum iteration"
+      ),
+      (
+        #"{"id":2,"source":"environment","observation":"agent_state_changed","content":"","extras":{"agent_state":"error","reason":"litellm.RateLimitError"}}"#,
+        "null", "model_failure litellm.RateLimitError"
+      ),
+      (
+        #"{"id":2,"source":"agent","action":"finish","args":{}},{"id":3,"source":"user","action":"message","args":{"content":"on"}}"#,
+        "null", nil
+      ),
+    ] as [(String, String, String?)])
+  func endBeforeV1(_ event: String, _ error: String, _ stop: String?) throws {
+    let file = try ImportedFile(
+      #"{"history":\#(Self.eventsBeforeV1([event])),"error":\#(error)}"#)
+    #expect(file.errors.isEmpty && file.stop == stop, "\(file.errors) \(file.stop ?? "")")
+  }
+
+  @Test("OpenHands before V1: what a sub-agent did is its own, or known to be missing")
+  func delegatesBeforeV1() throws {
+    let begin =
+      #"{"id":2,"source":"agent","action":"delegate","args":{"agent":"BrowsingAgent","inputs":{}}}"#
+    let end = #"{"id":5,"source":"agent","observation":"delegate","content":"x","extras":{}}"#
+    let inner = [
+      #"{"id":3,"source":"agent","action":"browse","args":{"url":"u"}}"#,
+      #"{"id":4,"source":"agent","observation":"browse","content":"p","cause":3,"extras":{}}"#,
+    ]
+    let missing = try ImportedFile(Self.eventsBeforeV1([begin, end]))
+    #expect(missing.data(.runStarted).first?["recorded"]?["calls"] == "partial")
+    #expect(missing.data(.runStarted).first?["source"]?["missing"]?.arrayValue?.count == 1)
+    let whole = try ImportedFile(Self.eventsBeforeV1([begin] + inner + [end]))
+    #expect(whole.data(.runStarted).first?["source"]?["unread"] == nil)
+    #expect(whole.data(.decision).map { $0["caller"] } == [nil, "BrowsingAgent"])
+    #expect(whole.data(.toolResult).map { $0["data"] } == ["p", "x"])
+    let byUser = try ImportedFile(
+      Self.eventsBeforeV1([#"{"id":2,"source":"user","action":"run","args":{"command":"ls"}}"#]))
+    #expect(byUser.data(.runStarted).first?["source"]?["unread"] == ["/1"])
+  }
+
   @Test(
     "a search for tools has the one result that its own item tells; what other agents say is noted")
   func newerCodex() throws {

@@ -1,7 +1,7 @@
 import AgentTrace
 
 /// Events of OpenHands' agent SDK (V1), one a line or in a list: `{"kind":"ActionEvent","tool_name","tool_call",…}`. Actions of one
-/// `llm_response_id` are the calls of one reply.
+/// `llm_response_id` are the calls of one reply. Of the events before it ``OpenHandsEvents`` knows.
 enum OpenHands: FormatAdapter {
   static let summary = FormatSummary(
     reads: "events of OpenHands",
@@ -15,6 +15,10 @@ enum OpenHands: FormatAdapter {
   ]
 
   static func recognizes(_ document: SourceDocument) -> Bool {
+    isOfSDK(document) || OpenHandsEvents.recognizes(document)
+  }
+
+  private static func isOfSDK(_ document: SourceDocument) -> Bool {
     SourceLines.begin(document, keys: ["events"]) { value in
       guard let kind = value["kind"]?.stringValue, value["source"]?.stringValue != nil else {
         return false
@@ -24,7 +28,8 @@ enum OpenHands: FormatAdapter {
   }
 
   static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
-    guard recognizes(document) else {
+    guard isOfSDK(document) else {
+      if OpenHandsEvents.recognizes(document) { return OpenHandsEvents.runs(in: document) }
       throw ImportError(.wrongShape(expected: "events with `kind` and `source`"), at: JSONPointer())
     }
     return [
