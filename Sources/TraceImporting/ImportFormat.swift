@@ -91,7 +91,7 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
     var digest = DigestBuilder()
     guard let files = try? SourceFiles.find(path),
       let group = SourceGroup.groups(of: files, below: path).first,
-      let document = try? group.document(takingIn: &digest)
+      let document = try? group.document(takingIn: &digest).fitting(nil)
     else { return nil }
     return guess(document)
   }

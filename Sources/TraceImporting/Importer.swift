@@ -48,7 +48,7 @@ public struct Importer: Sendable {
     let runs: [SourceRun]
     do throws(ImportError) {
       if SourceFiles.isUnpackedLog(group.path) { throw ImportError(.unpackedLog) }
-      let document = try group.document(takingIn: &digest)
+      let document = try group.document(takingIn: &digest).fitting(format)
       format = format ?? ImportFormat.guess(document)
       runs = try Self.runs(in: document, format)
     } catch {

@@ -36,7 +36,8 @@ enum SourceDocument {
 
   static let options = JSONValue.ParseOptions(depthLimit: depthLimit, keepsForeignText: true)
 
-  /// Parses a file. Its name decides only whether one value alone is a line (`.jsonl`, `.ndjson`).
+  /// Parses a file. Its name decides only whether one value alone is a line (`.jsonl`, `.ndjson`); one that goes over several
+  /// lines is none.
   ///
   /// - Throws: ``ImportError`` with the byte offset of the fault where the file is neither one value
   ///   nor one a line.
@@ -46,7 +47,12 @@ enum SourceDocument {
       return
     }
     if SourceFiles.lineEndings.contains(where: name.lowercased().hasSuffix) {
-      self = .lines(Self.lines(of: bytes))
+      let lines = Self.lines(of: bytes)
+      if case .failure? = lines.first?.content, let value = try? Self.parse(bytes[...]) {
+        self = .value(value)
+      } else {
+        self = .lines(lines)
+      }
       return
     }
     do throws(JSONError) {
@@ -58,6 +64,16 @@ enum SourceDocument {
       else { throw ImportError(.notJSON(error, line: nil)) }
       self = .lines(lines)
     }
+  }
+
+  /// This, or the value of its only line where that alone has the shape of a format: the given one, or any.
+  func fitting(_ format: ImportFormat?) -> SourceDocument {
+    guard case .lines(let lines) = self, lines.count == 1, let value = try? lines[0].content.get()
+    else { return self }
+    let fits = { (document: SourceDocument) in
+      format.map { $0.adapter.recognizes(document) } ?? (ImportFormat.guess(document) != nil)
+    }
+    return !fits(self) && fits(.value(value)) ? .value(value) : self
   }
 
   private static func unpacked(

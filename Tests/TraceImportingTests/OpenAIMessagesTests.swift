@@ -29,6 +29,9 @@ struct OpenAIMessagesTests {
       ("run.jsonl", "\(user)\r\n\(text)", [nil]),
       ("run.jsonl", user, [nil]),
       ("run.jsonl", #"{"messages":[\#(user)]}"#, [0]),
+      ("run.jsonl", "[\n\(user),\n\(text)\n]", [nil]),
+      ("run.jsonl", "{\n\"messages\":[\(user)]\n}\n", [nil]),
+      ("run.jsonl", #"[{"messages":[\#(user)]},{"messages":[\#(user)]}]"#, [0, 1]),
       ("run.ndjson", "[\(user)]\n\n \t\r\n[\(text)]\n", [0, 3]),
       ("run.json", #"{"messages":[\#(user)]}"# + "\n[\(text)]", [0, 1]),
     ] as [(String, String, [Int?])])
