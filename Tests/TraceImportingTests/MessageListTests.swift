@@ -302,6 +302,90 @@ struct MessageListTests {
     #expect(file.data(.toolResult).map { $0["status"] } == ["refused"])
   }
 
+  /// What agents keep for a call and in the place of its result, and what became of it.
+  static let agents: [(String, String, String)] = [
+    (
+      #"{"type":"tool_use","id":"c","name":"wipe","input":{}}"#,
+      #"{"type":"tool_result","tool_use_id":"c","content":"The user denied this operation."}"#,
+      "refused"
+    ),
+    (
+      #"{"type":"tool_use","id":"c","name":"wipe","input":{}}"#,
+      #"{"type":"tool_result","tool_use_id":"c","content":"It says: The user denied this operation."}"#,
+      "returned"
+    ),
+    (
+      #"{"type":"toolRequest","id":"c","toolCall":{"status":"success","value":{"name":"wipe","arguments":{}}}}"#,
+      #"{"type":"toolResponse","id":"c","toolResult":{"status":"success","value":[{"type":"text","text":"r"}]}}"#,
+      "ok"
+    ),
+    (
+      #"{"type":"toolRequest","id":"c","toolCall":{"status":"success","value":{"name":"wipe","arguments":{}}}}"#,
+      #"{"type":"toolResponse","id":"c","toolResult":{"status":"error","error":"no"}}"#, "error"
+    ),
+    (
+      #"{"type":"toolRequest","id":"c","toolCall":{"status":"success","value":{"name":"wipe","arguments":{}}}}"#,
+      #"{"type":"toolResponse","id":"c","toolResult":{"status":"success","value":[{"type":"text","text":"The user has declined to run this tool."}]}}"#,
+      "refused"
+    ),
+    (
+      #"{"type":"tool_use","id":"c","name":"wipe","input":{},"complete":true}"#,
+      #"{"type":"tool_result","toolUseID":"c","run":{"status":"done","result":"r"}}"#, "ok"
+    ),
+    (
+      #"{"type":"tool_use","id":"c","name":"wipe","input":{},"complete":true}"#,
+      #"{"type":"tool_result","toolUseID":"c","run":{"status":"rejected-by-user","reason":"no"}}"#,
+      "refused"
+    ),
+    (
+      #"{"type":"tool_use","id":"c","name":"wipe","input":{},"complete":true}"#,
+      #"{"type":"tool_result","toolUseID":"c","run":{"status":"cancelled"}}"#, "error unknown"
+    ),
+  ]
+
+  @Test("Roo's, goose's and Amp's lists tell what became of a call", arguments: agents)
+  func toldByAgents(_ call: String, _ result: String, _ outcome: String) throws {
+    let file = try ImportedFile(
+      """
+      [{"role":"user","content":[{"type":"text","text":"q"}]},
+       {"role":"assistant","content":[\(call)]},
+       {"role":"user","content":[\(result)]}]
+      """)
+    #expect(file.data(.decision).first?["calls"]?[0]?["name"] == "wipe", "\(file.errors)")
+    let told = try #require(file.data(.toolResult).first)
+    #expect(told["callId"] == "1.1.0")
+    let words = [told["status"]?.stringValue, told["effect"]?.stringValue].compactMap { $0 }
+    #expect(words.joined(separator: " ") == outcome)
+    #expect(file.data(.runStarted).first?["source"]?["unread"] == nil)
+  }
+
+  @Test("a session of goose in lines is one run behind its first line")
+  func goose() throws {
+    let file = try ImportedFile(
+      #"""
+      {"working_dir":"/x","description":"d"}
+      {"role":"user","created":1,"content":[{"type":"text","text":"q"}]}
+      {"role":"assistant","created":2,"content":[{"type":"toolRequest","id":"c","toolCall":{"status":"error","error":"bad"}}]}
+      """#, name: "s.jsonl")
+    #expect(file.errors.isEmpty && file.logs.count == 1, "\(file.errors)")
+    #expect(file.data(.decision).map { $0["kind"] } == ["invalid"])
+    #expect(file.data(.runStarted).first?["recorded"]?["calls"] == "partial")
+  }
+
+  @Test(
+    "a message that LangGraph takes out of a list was there, or nobody knows what it said",
+    arguments: [("2", false), ("x", true)])
+  func removed(_ id: String, _ isUnknown: Bool) throws {
+    let file = try ImportedFile(
+      """
+      {"messages":[{"type":"human","id":"1","content":"q"},{"type":"ai","id":"2","content":"a"},
+       {"type":"remove","id":"\(id)","content":""}]}
+      """)
+    #expect(file.errors.isEmpty && file.data(.decision).count == 1, "\(file.errors)")
+    let places: JSONValue? = isUnknown ? JSONValue.array(["/messages/2"]) : nil
+    #expect(file.data(.runStarted).first?["source"]?["unread"] == places)
+  }
+
   @Test("a result of a call that is not there is kept apart, and one that names no tool is marked")
   func unmatched() throws {
     let file = try ImportedFile(

@@ -16,7 +16,11 @@ enum MessageLists: FormatAdapter {
     case .value(let value): return isForeign(value)
     case .lines(let lines):
       if MessageRecords.recognizes(document) { return true }
-      guard let first = lines.first, let value = try? first.content.get() else { return false }
+      let messages = messages(among: lines)
+      if messages.count < lines.count { return true }
+      guard let first = messages.first, let value = try? first.content.get() else {
+        return false
+      }
       return isForeign(value) || isForeignMessage(value)
     case .parts: return false
     }
@@ -75,9 +79,10 @@ enum MessageLists: FormatAdapter {
   private static func isForeignBlock(_ part: JSONValue) -> Bool {
     switch part["type"]?.stringValue {
     case "tool_use": part["name"]?.stringValue != nil
-    case "tool_result": part["tool_use_id"]?.stringValue != nil
+    case "tool_result": (part["tool_use_id"] ?? part["toolUseID"])?.stringValue != nil
     case "tool-call", "tool-result", "tool_call", "tool_call_response", "toolCall",
-      "server_tool_use", "mcp_tool_use", "thinking", "redacted_thinking":
+      "toolRequest", "toolResponse", "server_tool_use", "mcp_tool_use", "thinking",
+      "redacted_thinking":
       true
     // Of tools that Anthropic's servers run.
     case let type? where type.hasSuffix("_tool_result"): part["tool_use_id"]?.stringValue != nil
@@ -98,6 +103,7 @@ enum MessageLists: FormatAdapter {
       ]
     case .lines(let lines):
       var elements: [(JSONPointer, JSONValue)] = []
+      let lines = messages(among: lines)
       for line in lines {
         elements.append((JSONPointer(tokens: [String(line.index)]), try line.content.get()))
       }
@@ -124,6 +130,15 @@ enum MessageLists: FormatAdapter {
     }
   }
 
+  /// The lines without the first where that is goose's word for the session whose messages follow.
+  private static func messages(among lines: [SourceDocument.Line]) -> [SourceDocument.Line] {
+    guard lines.count > 1, let first = try? lines[0].content.get(), first["role"] == nil,
+      first["working_dir"]?.stringValue != nil, !first.mayHoldCall,
+      let next = try? lines[1].content.get(), next["role"]?.stringValue != nil
+    else { return lines }
+    return Array(lines.dropFirst())
+  }
+
   /// The run whose log goes along, or what the messages beside it say.
   private static func carriedOrRun(
     _ value: JSONValue, at pointer: JSONPointer
@@ -144,7 +159,7 @@ enum MessageLists: FormatAdapter {
   ]
   private static let quiet: Set<String> = [
     "usage", "metadata", "usageMetadata", "usage_metadata", "tags", "generationConfig",
-    "llm_output",
+    "llm_output", "env",
     "incomplete_details", "reasoning", "text", "tool_choice", "toolConfig",
   ]
 
@@ -228,9 +243,10 @@ enum MessageLists: FormatAdapter {
       throw ImportError(.tooManyMessages(limit: ImportLimits.messageLimit))
     }
     var graph = CallGraph(format: .messages)
-    graph.items = MessageItems.items(of: messages)
+    graph.items = MessageItems.items(of: messages.filter { !$0.isRemoval })
+    graph.tellFates()
     graph.extra = beside
-    graph.unread = unread + messages.callsSummedUp
+    graph.unread = unread + messages.callsSummedUp + messages.removalsOfOthers
     if let part = messages.summaryOfMissing { graph.missing.append(part) }
     graph.agentName = (beside["last_agent"] ?? beside["agent"])?.stringValue
     // How the last reply ended may stand beside the list.

@@ -50,6 +50,7 @@ enum MessageRecords {
         if !session.name.isEmpty { graph.labels["sessionId"] = .string(session.name) }
         for (pointer, value) in session.lines { take(value, at: pointer, into: &graph) }
         guard !graph.items.isEmpty else { throw ImportError(.noMessages) }
+        graph.tellFates()
         graph.modelName = graph.firstModel
         graph.ending = graph.endingByRefusal
         return graph

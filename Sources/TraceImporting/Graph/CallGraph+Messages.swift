@@ -15,6 +15,8 @@ extension CallGraph {
     mayCallInTexts = list.mayCallInTexts
     promptLimit = ImportLimits.messageLimit
     items = list.messages.flatMap(\.items)
+    // What a benchmark's tools say is theirs.
+    if mayCallInTexts { tellFates() }
   }
 }
 

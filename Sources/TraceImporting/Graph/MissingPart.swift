@@ -124,7 +124,24 @@ extension CallGraph {
   }
 }
 
+extension ReadMessage {
+  /// Whether it only says that another message is taken out of the list.
+  var isRemoval: Bool { roleName == "remove" && role == .other && raw["type"] == "remove" }
+}
+
 extension [ReadMessage] {
+  /// Where messages are taken out of the list that do not stand there: nobody knows what they said.
+  var removalsOfOthers: [JSONPointer] {
+    guard contains(where: \.isRemoval) else { return [] }
+    let ids = Set(compactMap { $0.isRemoval ? nil : $0.raw["id"]?.stringValue })
+    return compactMap { message in
+      guard message.isRemoval, !ids.contains(message.raw["id"]?.stringValue ?? "") else {
+        return nil
+      }
+      return message.pointer
+    }
+  }
+
   /// The first of them, where it is a summary of what no message before it says.
   var summaryOfMissing: MissingPart? {
     guard let index = firstIndex(where: \.sumsUp),

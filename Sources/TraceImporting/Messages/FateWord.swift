@@ -41,7 +41,34 @@ struct FateWord: Sendable {
   }
 }
 
+extension CallGraph {
+  /// Corrects what is known of calls by the sentences of agents that keep plain lists of messages.
+  mutating func tellFates() {
+    for index in items.indices {
+      guard case .result(var result) = items[index], result.status != .refused,
+        !result.isEffectUnknown
+      else { continue }
+      FateWord.ofLists.tell(&result)
+      items[index] = .result(result)
+    }
+  }
+}
+
 extension FateWord {
+  /// What Roo, Cline, goose, opencode and others tell a model whose calls they keep in lists of a known interface.
+  static let ofLists = FateWord(
+    kept: [
+      ("The user denied this operation", ""),
+      ("{\"status\":\"denied\"", "The user denied this operation"),
+      ("Skipping tool due to user rejecting a previous tool", ""),
+      ("The user has declined to run this tool", ""),
+      ("The user rejected permission to use this specific tool call", ""),
+      ("The user doesn't want to proceed with this tool use", ""),
+      ("The user doesn't want to take this action right now", ""),
+      ("exec command rejected by user", ""), ("User did not allow tool call", ""),
+    ],
+    brokenOff: [("[Request interrupted by user", "")])
+
   static let claudeCode = FateWord(
     kept: [
       ("The user doesn't want to proceed with this tool use", ""),

@@ -8,7 +8,7 @@ enum LangChainMessages {
   private static let classes: [String: String] = [
     "HumanMessage": "human", "AIMessage": "ai", "SystemMessage": "system", "ToolMessage": "tool",
     "AIMessageChunk": "ai", "HumanMessageChunk": "human", "ToolMessageChunk": "tool",
-    "FunctionMessage": "function", "SystemMessageChunk": "system",
+    "FunctionMessage": "function", "SystemMessageChunk": "system", "RemoveMessage": "remove",
   ]
 
   /// What a dump holds, with its class as `type`; `nil` where it is none.
@@ -25,6 +25,16 @@ enum LangChainMessages {
     kwargs["type"] = .string(type)
     if kwargs["content"] == nil { kwargs["content"] = "" }
     return .object(kwargs)
+  }
+
+  /// LangGraph's word that a message is taken out of a list, `{"type":"remove","id"}`; `nil` for anything else.
+  static func removal(
+    _ object: JSONObject, _ value: JSONValue, at pointer: JSONPointer
+  ) -> ReadMessage? {
+    guard object["type"] == "remove", object["role"] == nil, object["id"]?.stringValue != nil,
+      object["content"]?.saysNothing ?? true, !value.mayHoldCall
+    else { return nil }
+    return ReadMessage(role: .other, roleName: "remove", pointer: pointer, raw: value)
   }
 
   /// The word for how a reply ended, in what a provider says of it: as Bedrock, Ollama, the Responses interface and others

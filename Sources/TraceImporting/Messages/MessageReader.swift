@@ -25,6 +25,7 @@ enum MessageReader {
     if let dumped = LangChainMessages.unwrapped(value) {
       return read(dumped, at: pointer.appending(value["lc"] == nil ? "data" : "kwargs"))
     }
+    if let removal = LangChainMessages.removal(object, value, at: pointer) { return [removal] }
     if let message = PydanticMessages.read(object, value, at: pointer) { return message }
     if let message = AutoGenMessages.read(object, value, at: pointer) { return [message] }
     if let item = ResponsesItems.read(object, value, at: pointer) { return [item] }
@@ -109,6 +110,7 @@ enum MessageReader {
     "content_blocks", "timing", "stop_details", "context_management", "diagnostics", "container",
     "safetyRatings", "groundingMetadata", "details", "meta", "thinking", "file_ids", "example",
     "phase", "generation_info", "generationInfo", "contextItems",
+    "state", "userState",
   ]
 
   private static func plain(
@@ -294,7 +296,9 @@ enum MessageReader {
   ) {
     // Haystack says it under its own word.
     let metadata = object["response_metadata"] ?? object["meta"]
-    message.finish = finish(of: object) ?? LangChainMessages.finish(in: metadata)
+    message.finish =
+      finish(of: object) ?? LangChainMessages.finish(in: metadata)
+      ?? object["state"]?["stopReason"]?.stringValue
     message.model =
       (object["model"] ?? object["model_name"] ?? metadata?["model_name"] ?? metadata?["model"])?
       .stringValue

@@ -80,6 +80,17 @@ enum PartReader {
         return takeText(object, at: pointer, into: &message)
       }
       return takeResult(object, isError: true, at: pointer, into: &message)
+    case "toolRequest":
+      note(object, but: ["type", "id", "toolCall"], at: pointer, into: &message)
+      return GooseParts.takeCall(object, at: pointer, into: &message)
+    case "toolResponse":
+      note(object, but: ["type", "id", "toolResult"], at: pointer, into: &message)
+      return GooseParts.takeResult(object, at: pointer, into: &message)
+    // The call stands in a request of its own.
+    case "toolConfirmationRequest": message.parts.append(part)
+    case "tool_result" where object["run"]?.objectValue != nil:
+      note(object, but: ["type", "toolUseID", "tool_use_id", "run"], at: pointer, into: &message)
+      return AmpParts.takeResult(object, at: pointer, into: &message)
     case "dynamic-tool":
       return takeToolPart(
         object["toolName"]?.stringValue ?? "", object, at: pointer, into: &message)

@@ -1,0 +1,71 @@
+import AgentTrace
+
+/// goose's parts of messages: `{"type":"toolRequest","id","toolCall":{"status","value":{"name","arguments"}}}` and
+/// `{"type":"toolResponse","id","toolResult":{"status","value"|"error"}}`.
+enum GooseParts {
+  /// Takes a call; one that goose could not make out is a call all the same, with its problem. `false` for another shape.
+  static func takeCall(
+    _ object: JSONObject, at pointer: JSONPointer, into message: inout ReadMessage
+  ) -> Bool {
+    guard let asked = object["toolCall"], asked.objectValue != nil else { return false }
+    let value = asked["value"] ?? asked
+    var call = CallReader.call(
+      name: value["name"]?.stringValue, input: value["arguments"],
+      id: object["id"]?.stringValue)
+    if asked["status"] == "error" {
+      call.problem = asked["error"]?.stringValue ?? "a call that its client could not read"
+    }
+    message.add(call, at: pointer)
+    return true
+  }
+
+  /// Takes what a tool gave back. `false` for another shape.
+  static func takeResult(
+    _ object: JSONObject, at pointer: JSONPointer, into message: inout ReadMessage
+  ) -> Bool {
+    guard let outcome = object["toolResult"], outcome.objectValue != nil else { return false }
+    let value = outcome["value"]
+    var status = GraphResult.Status.returned
+    switch outcome["status"]?.stringValue {
+    case "success": status = value?["isError"]?.boolValue == true ? .error : .ok
+    case "error": status = .error
+    default: message.unread.append(pointer)
+    }
+    let data = value?["content"] ?? value ?? outcome["error"]
+    message.results.append(
+      GraphResult(
+        id: object["id"]?.stringValue, data: data.map { Told(text: $0) } ?? .absent,
+        status: status, pointer: pointer))
+    return true
+  }
+}
+
+/// Amp's results, `{"type":"tool_result","toolUseID","run":{"status","result"|"error"|"reason"}}`.
+enum AmpParts {
+  /// Takes what became of a call, where that is known by now. `false` for another shape.
+  static func takeResult(
+    _ object: JSONObject, at pointer: JSONPointer, into message: inout ReadMessage
+  ) -> Bool {
+    guard let run = object["run"], let word = run["status"]?.stringValue else { return false }
+    let data = run["result"] ?? run["error"] ?? run["reason"]
+    var result = GraphResult(
+      id: (object["toolUseID"] ?? object["tool_use_id"])?.stringValue,
+      data: data.map { Told(text: $0) } ?? .there(.string(word)), status: .returned,
+      pointer: pointer)
+    switch word {
+    case "done": result.status = .ok
+    case "error": result.status = .error
+    case "rejected-by-user": result.status = .refused
+    case let word where word.hasPrefix("cancel"):
+      result.status = .error
+      result.isEffectUnknown = true
+    // It waits or runs.
+    case "blocked-on-user", "in-progress", "queued":
+      message.parts.append(.object(object))
+      return true
+    default: message.unread.append(pointer)
+    }
+    message.results.append(result)
+    return true
+  }
+}
