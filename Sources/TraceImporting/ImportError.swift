@@ -20,6 +20,8 @@ public struct ImportError: Error, Hashable, Sendable {
     case unknownFormat
     /// The text of a run log of ours.
     case unpackedLog
+    /// Eval cases of ours.
+    case cases
     /// JSON that lacks what its format promises.
     case wrongShape(expected: String)
     /// Something that another importer would be needed for.
@@ -76,6 +78,7 @@ extension ImportError.Code {
       "in the shape of no known format (\(Self.formats)); `import --formats` says what each is"
     case .unpackedLog:
       "a run log that was unpacked; name the .jsonl.gz that it came from, or pack it again with gzip"
+    case .cases: "eval cases, and no trace: `agent-eval run` takes them"
     case .wrongShape(let expected): "expected \(expected)"
     case .unsupported(let what): "\(what): not supported by any importer yet"
     case .noRuns: "holds no runs"

@@ -98,7 +98,8 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
 
   /// The first format whose shape a file has; `nil` where it is none that is known.
   static func guess(_ document: SourceDocument) -> ImportFormat? {
-    guessingOrder.first { $0.adapter.recognizes(document) }
+    let format = guessingOrder.first { $0.adapter.recognizes(document) }
+    return document.holdsCases(for: format) ? nil : format
   }
 }
 

@@ -50,6 +50,7 @@ public struct Importer: Sendable {
       if SourceFiles.isUnpackedLog(group.path) { throw ImportError(.unpackedLog) }
       let document = try group.document(takingIn: &digest).fitting(format)
       format = format ?? ImportFormat.guess(document)
+      if document.holdsCases(for: format) { throw ImportError(.cases) }
       runs = try Self.runs(in: document, format)
     } catch {
       return try report(

@@ -76,6 +76,18 @@ enum SourceDocument {
     return !fits(self) && fits(.value(value)) ? .value(value) : self
   }
 
+  /// Whether it holds eval cases of ours, whose `input` has the shape of a message. A format that is told by more than that,
+  /// and runs that have a case's name beside their messages, are none.
+  func holdsCases(for format: ImportFormat?) -> Bool {
+    guard [nil, .messages, .openAIMessages].contains(format) else { return false }
+    return SourceLines.begin(self, keys: ["cases"]) { value in
+      value["caseId"]?.stringValue != nil
+        && !Self.runKeys.contains { value[$0]?.arrayValue != nil || value[$0]?.objectValue != nil }
+    }
+  }
+
+  private static let runKeys = ["history", "messages", "output", "traj", "trajectory"]
+
   private static func unpacked(
     _ bytes: [UInt8], name: String
   ) throws(ImportError) -> SourceDocument {

@@ -64,6 +64,20 @@ struct DamagedSourceTests {
     #expect(file.errors.first?.contains("expected") == true, "\(file.errors)")
   }
 
+  @Test(
+    "eval cases are no runs, though their input looks like a message; runs that name a case are",
+    arguments: [
+      (#"{"caseId":"a","input":"q","expected":{"toolsCalled":["f"]}}"#, true),
+      (#"{"caseId":"a","input":"q","recording":"r.jsonl.gz"}"#, true),
+      (#"{"caseId":"a","messages":[{"role":"user","content":"q"}]}"#, false),
+    ])
+  func cases(_ line: String, _ isCase: Bool) throws {
+    let file = try ImportedFile(line, name: "lines.jsonl")
+    #expect(file.logs.isEmpty == isCase)
+    #expect(
+      file.errors == (isCase ? ["eval cases, and no trace: `agent-eval run` takes them"] : []))
+  }
+
   @Test("a damaged run of an array keeps its number, and the others go on")
   func damagedRun() throws {
     let file = try ImportedFile(
