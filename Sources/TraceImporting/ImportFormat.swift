@@ -47,6 +47,16 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   case openHands = "openhands"
   /// Sessions of pi.
   case pi
+  /// Sessions of the Copilot CLI.
+  case copilot = "copilot-cli"
+  /// What Droid prints.
+  case droid
+  /// Sessions of Grok's CLI.
+  case grok
+  /// Sessions of Kimi Code.
+  case kimi
+  /// Sessions of opencode.
+  case openCode = "opencode"
 
   /// What reads this format.
   var adapter: any FormatAdapter.Type {
@@ -72,6 +82,11 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
     case .sweAgent: SweAgent.self
     case .openHands: OpenHands.self
     case .pi: Pi.self
+    case .copilot: CopilotCli.self
+    case .droid: DroidStream.self
+    case .grok: GrokCli.self
+    case .kimi: KimiCode.self
+    case .openCode: OpenCode.self
     }
   }
 
@@ -81,7 +96,8 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   /// The order in which formats are tried when none was named: the most particular first.
   static let guessingOrder: [ImportFormat] = [
     .tau2, .agentDojo, .otlp, .inspect, .mlflow, .langSmith, .openAIAgents, .langfuse, .jaeger,
-    .phoenix, .atof, .atif, .adk, .sweAgent, .geminiCli, .claudeCode, .codex, .pi, .openHands,
+    .phoenix, .atof, .atif, .adk, .sweAgent, .geminiCli, .copilot, .droid, .grok, .kimi,
+    .openCode, .claudeCode, .codex, .pi, .openHands,
     .messages, .openAIMessages,
   ]
 

@@ -1,0 +1,129 @@
+import AgentTrace
+import Testing
+import TraceImporting
+
+@Suite(
+  "Sessions of further coding agents tell their calls, what became of them, and no more ends than they hold"
+)
+struct AgentSessionTests {
+  /// A format, a session in which `ls` is called, what became of the call, and how the session ended.
+  static let sessions: [(ImportFormat, String, String, String?)] = [
+    (
+      .copilot,
+      #"""
+      {"type":"session.start","data":{"sessionId":"s","copilotVersion":"1"},"id":"1"}
+      {"type":"user.message","data":{"content":"q"},"id":"2"}
+      {"type":"assistant.message","data":{"content":"","toolRequests":[{"toolCallId":"c","name":"ls","arguments":{"path":"a","why":"w"}}]},"id":"3"}
+      {"type":"tool.execution_start","data":{"toolCallId":"c","toolName":"ls","arguments":{"path":"a"}},"id":"4"}
+      {"type":"tool.execution_complete","data":{"toolCallId":"c","success":true,"result":{"content":"r"}},"id":"5"}
+      {"type":"assistant.message","data":{"content":"done","toolRequests":[]},"id":"6"}
+      """#, "ok", nil
+    ),
+    (
+      .copilot,
+      #"""
+      {"type":"user.message","data":{"content":"q"},"id":"2"}
+      {"type":"tool.execution_start","data":{"toolCallId":"c","toolName":"ls","arguments":{}},"id":"4"}
+      {"type":"tool.execution_complete","data":{"toolCallId":"c","success":false,"error":{"message":"no","code":"rejected"}},"id":"5"}
+      """#, "refused", nil
+    ),
+    (
+      .kimi,
+      #"""
+      {"type":"metadata","protocol_version":"1.4"}
+      {"type":"context.append_message","message":{"role":"user","content":[{"type":"text","text":"q"}],"toolCalls":[],"origin":{"kind":"user"}},"time":1}
+      {"type":"context.append_loop_event","event":{"type":"step.begin","uuid":"u","step":1},"time":2}
+      {"type":"context.append_loop_event","event":{"type":"content.part","stepUuid":"u","part":{"type":"text","text":"hm"}},"time":3}
+      {"type":"context.append_loop_event","event":{"type":"tool.call","stepUuid":"u","toolCallId":"c","name":"ls","args":{}},"time":4}
+      {"type":"context.append_loop_event","event":{"type":"tool.result","toolCallId":"c","result":{"output":"r","isError":true}},"time":5}
+      {"type":"context.append_loop_event","event":{"type":"step.end","uuid":"u","finishReason":"tool_use","usage":{"inputOther":3,"output":1}},"time":6}
+      """#, "error", nil
+    ),
+    (
+      .grok,
+      #"""
+      {"type":"system","content":"s"}
+      {"type":"user","content":[{"type":"text","text":"q"}],"prompt_index":0}
+      {"type":"assistant","content":"","tool_calls":[{"id":"c","name":"ls","arguments":"{}"}],"model_id":"g"}
+      {"type":"tool_result","tool_call_id":"c","content":"r"}
+      {"type":"assistant","content":"done","tool_calls":[],"model_id":"g"}
+      """#, "returned", nil
+    ),
+    (
+      .droid,
+      #"""
+      {"type":"system","session_id":"s","model":"m","id":"1"}
+      {"type":"message","session_id":"s","role":"user","text":"q","id":"2"}
+      {"type":"tool_call","session_id":"s","toolCallId":"c","toolName":"ls","parameters":{},"id":"3"}
+      {"type":"tool_result","session_id":"s","toolCallId":"c","value":"r","isError":false,"id":"4"}
+      {"type":"completion","session_id":"s","finalText":"done","id":"5"}
+      """#, "ok", "success final_answer"
+    ),
+    (
+      .droid,
+      #"""
+      {"type":"message","session_id":"s","role":"user","text":"q","id":"2"}
+      {"type":"tool_call","session_id":"s","id":"c","toolName":"ls","parameters":{}}
+      {"type":"tool_result","session_id":"s","id":"c","value":"r"}
+      {"type":"error","session_id":"s","message":"no","id":"5"}
+      """#, "returned", "tool_failure error"
+    ),
+    (
+      .openCode,
+      #"""
+      {"info":{"id":"s"},"messages":[
+       {"info":{"id":"1","role":"user"},"parts":[{"type":"text","text":"q"}]},
+       {"info":{"id":"2","role":"assistant","modelID":"m","finish":"stop"},"parts":[{"type":"step-start"},
+        {"type":"tool","callID":"c","tool":"ls","state":{"status":"completed","input":{},"output":"r"}},{"type":"step-finish"},
+        {"type":"step-start"},{"type":"text","text":"done"}]}]}
+      """#, "ok", nil
+    ),
+    (
+      .openCode,
+      #"""
+      [{"info":{"id":"1","role":"user"},"parts":[{"type":"text","text":"q"}]},
+       {"info":{"id":"2","role":"assistant","error":{"name":"MessageAbortedError"}},"parts":[
+        {"type":"tool","callID":"c","tool":"ls","state":{"status":"error","input":{},"error":"The user rejected permission to use this specific tool call."}}]}]
+      """#, "refused", "cancelled MessageAbortedError"
+    ),
+  ]
+
+  @Test("each is known by its own marks", arguments: sessions)
+  func told(_ format: ImportFormat, _ text: String, _ status: String, _ stop: String?) throws {
+    let isOne = format == .openCode
+    let file = try ImportedFile(text, name: isOne ? "s.json" : "s.jsonl")
+    #expect(file.errors.isEmpty && file.reports.first?.format == format, "\(file.errors)")
+    let calls = file.data(.decision).compactMap { $0["calls"]?[0]?["name"]?.stringValue }
+    #expect(calls == ["ls"])
+    #expect(file.data(.toolResult).map { $0["status"] } == [.string(status)])
+    #expect(file.data(.toolResult).first?["callId"] == "1.1.0")
+    #expect(file.data(.humanReplied).map { $0["text"] } == ["q"])
+    #expect(file.data(.runStarted).first?["source"]?["unread"] == nil)
+    #expect(file.stop == stop)
+  }
+
+  @Test(
+    "what nobody knows in them is marked",
+    arguments: [
+      (
+        #"{"type":"tool.execution_start","data":{"toolCallId":"c","toolName":"ls","arguments":{}},"id":"1"}"#,
+        #"{"type":"something.new","data":{"a":1},"id":"2"}"#
+      ),
+      (
+        #"{"type":"assistant","content":"a","model_id":"g"}"#,
+        #"{"type":"something_new","content":"a"}"#
+      ),
+      (
+        #"{"type":"message","session_id":"s","role":"user","text":"q"}"#,
+        #"{"type":"something_new","session_id":"s"}"#
+      ),
+      (
+        #"{"type":"context.append_loop_event","event":{"type":"content.part","stepUuid":"u","part":{"type":"text","text":"a"}}}"#,
+        #"{"type":"context.something_new","a":1}"#
+      ),
+    ])
+  func marked(_ line: String, _ unknown: String) throws {
+    let file = try ImportedFile("\(line)\n\(unknown)", name: "s.jsonl")
+    #expect(file.data(.runStarted).first?["source"]?["unread"] == ["/1"], "\(file.errors)")
+  }
+}
