@@ -359,6 +359,23 @@ struct MessageListTests {
     #expect(file.data(.runStarted).first?["source"]?["unread"] == nil)
   }
 
+  @Test(
+    "Continue says beside a reply what became of its calls",
+    arguments: [
+      ("canceled", "refused"), ("errored", "error"), ("done", "ok"), ("calling", "returned"),
+    ])
+  func statesOfContinue(_ state: String, _ status: String) throws {
+    let file = try ImportedFile(
+      """
+      {"sessionId":"s","history":[{"message":{"role":"user","content":"q"},"contextItems":[]},
+       {"message":{"role":"assistant","content":"","toolCalls":[{"id":"c","type":"function","function":{"name":"ls","arguments":"{}"}}]},
+        "contextItems":[],"toolCallStates":[{"toolCallId":"c","status":"\(state)"}]},
+       {"message":{"role":"tool","content":"","toolCallId":"c"},"contextItems":[]}]}
+      """)
+    #expect(file.data(.toolResult).map { $0["status"] } == [.string(status)], "\(file.errors)")
+    #expect(file.data(.runStarted).first?["source"]?["unread"] == nil)
+  }
+
   @Test("a session of goose in lines is one run behind its first line")
   func goose() throws {
     let file = try ImportedFile(

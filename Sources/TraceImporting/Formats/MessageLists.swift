@@ -244,6 +244,7 @@ enum MessageLists: FormatAdapter {
     }
     var graph = CallGraph(format: .messages)
     graph.items = MessageItems.items(of: messages.filter { !$0.isRemoval })
+    graph.tell(messages.reduce(into: [:]) { $0.merge($1.outcomes) { $1 } })
     graph.tellFates()
     graph.extra = beside
     graph.unread = unread + messages.callsSummedUp + messages.removalsOfOthers

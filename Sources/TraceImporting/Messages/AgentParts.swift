@@ -40,6 +40,40 @@ enum GooseParts {
   }
 }
 
+/// What Continue keeps beside a reply of its calls: `[{"toolCallId","status","toolCall"}]`.
+enum ContinueStates {
+  /// What became of each call that is over, by its id; `nil` where a state is none that is known.
+  static func outcomes(in value: JSONValue) -> [String: GraphResult.Status]? {
+    guard let states = value.arrayValue else { return nil }
+    var outcomes: [String: GraphResult.Status] = [:]
+    for state in states {
+      guard let id = state["toolCallId"]?.stringValue else { return nil }
+      switch state["status"]?.stringValue {
+      case "done": outcomes[id] = .ok
+      case "errored": outcomes[id] = .error
+      case "canceled": outcomes[id] = .refused
+      case "generating", "generated", "calling": break
+      default: return nil
+      }
+    }
+    return outcomes
+  }
+}
+
+extension CallGraph {
+  /// Tells results that say nothing of it themselves what became of their calls.
+  mutating func tell(_ outcomes: [String: GraphResult.Status]) {
+    guard !outcomes.isEmpty else { return }
+    for index in items.indices {
+      guard case .result(var result) = items[index], result.status == .returned,
+        let status = result.id.flatMap({ outcomes[$0] })
+      else { continue }
+      result.status = status
+      items[index] = .result(result)
+    }
+  }
+}
+
 /// Amp's results, `{"type":"tool_result","toolUseID","run":{"status","result"|"error"|"reason"}}`.
 enum AmpParts {
   /// Takes what became of a call, where that is known by now. `false` for another shape.

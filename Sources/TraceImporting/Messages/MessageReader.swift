@@ -40,6 +40,12 @@ enum MessageReader {
   ) -> [ReadMessage]? {
     guard var messages = read(.object(inner), at: pointer.appending("message")) else { return nil }
     for member in object where member.key != "role" && member.key != "message" {
+      if member.key == "toolCallStates", !messages.isEmpty,
+        let outcomes = ContinueStates.outcomes(in: member.value)
+      {
+        messages[0].outcomes = outcomes
+        continue
+      }
       if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet), !messages.isEmpty {
         messages[0].unread.append(pointer.appending(member.key))
       }

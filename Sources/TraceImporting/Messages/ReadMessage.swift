@@ -15,6 +15,8 @@ struct ReadMessage {
   var parts: [JSONValue] = []
   var calls: [GraphCall] = []
   var results: [GraphResult] = []
+  /// What became of its calls by their ids, where it says so beside them.
+  var outcomes: [String: GraphResult.Status] = [:]
   /// Whether the model declined, in a field or part that is there for it.
   var isRefusal = false
   /// Whether it is a piece of a reply whose other pieces stand beside it.
