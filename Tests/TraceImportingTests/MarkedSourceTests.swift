@@ -288,7 +288,7 @@ struct MarkedSourceTests {
   @Test("what stands beside a message in its wrapper is no secret")
   func besideMessage() throws {
     let states =
-      #""toolCallStates":[{"toolCallId":"c","status":"canceled","toolCall":{"function":{"name":"rm","arguments":"{}"}}}]"#
+      #""toolCallStates":[{"toolCallId":"c","status":"of a kind that nobody knows","toolCall":{"function":{"name":"rm","arguments":"{}"}}}]"#
     for (beside, isMarked) in [(states, true), (#""contextItems":[]"#, false)] {
       let file = try ImportedFile(
         """
