@@ -117,8 +117,9 @@ extension HelpTopic {
       - `--color auto|always|never` says it; then `AGENT_EVAL_COLOR`, then `NO_COLOR`, `FORCE_COLOR` and \
       `CLICOLOR_FORCE`, then `color` in `.agent-eval.yaml`. With `auto` there are colours on a terminal, unless \
       `TERM` is `dumb`.
-      - On a terminal lines are cut at its width. In files and pipes they are whole; `--full` does that on a terminal \
-      too, and breaks lines where texts do.
+      - On a terminal events and texts are cut at its width; paths, messages and commands to copy stand \
+      whole. In files and pipes they are whole; `--full` does that on a terminal too, and breaks lines where \
+      texts do.
       - On a terminal, what is longer than the screen goes through the program that `PAGER` names; `--no-pager` or \
       `AGENT_EVAL_PAGER=none` prints it at once. Never in pipes.
       """)
