@@ -45,8 +45,6 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   case sweAgent = "swe-agent"
   /// Events of OpenHands.
   case openHands = "openhands"
-  /// Sessions of pi.
-  case pi
   /// Sessions of the Copilot CLI.
   case copilot = "copilot-cli"
   /// What Droid prints.
@@ -57,6 +55,8 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   case kimi
   /// Sessions of opencode.
   case openCode = "opencode"
+  /// Sessions of pi.
+  case pi
 
   /// What reads this format.
   var adapter: any FormatAdapter.Type {
@@ -81,12 +81,12 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
     case .geminiCli: GeminiCli.self
     case .sweAgent: SweAgent.self
     case .openHands: OpenHands.self
-    case .pi: Pi.self
     case .copilot: CopilotCli.self
     case .droid: DroidStream.self
     case .grok: GrokCli.self
     case .kimi: KimiCode.self
     case .openCode: OpenCode.self
+    case .pi: Pi.self
     }
   }
 
@@ -96,8 +96,8 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   /// The order in which formats are tried when none was named: the most particular first.
   static let guessingOrder: [ImportFormat] = [
     .tau2, .agentDojo, .otlp, .inspect, .mlflow, .langSmith, .openAIAgents, .langfuse, .jaeger,
-    .phoenix, .atof, .atif, .adk, .sweAgent, .geminiCli, .copilot, .droid, .grok, .kimi,
-    .openCode, .claudeCode, .codex, .pi, .openHands,
+    .copilot, .droid, .grok, .kimi, .openCode,
+    .phoenix, .atof, .atif, .adk, .sweAgent, .geminiCli, .claudeCode, .codex, .pi, .openHands,
     .messages, .openAIMessages,
   ]
 
