@@ -404,7 +404,7 @@ struct SessionFormatTests {
       ),
       (
         #"{"id":2,"source":"agent","action":"finish","args":{"task_completed":"false"}}"#, "null",
-        "blocked incomplete"
+        "success not completed"
       ),
       (
         #"{"id":2,"source":"agent","action":"finish","args":{}}"#,

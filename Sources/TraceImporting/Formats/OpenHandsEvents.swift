@@ -376,7 +376,8 @@ private struct OpenHandsReader {
     }
   }
 
-  /// How a call ends a run: what its agent says that it did not complete is no success.
+  /// How a call ends a run. An agent that finishes by itself and says that its task is not completed did end so; the detail
+  /// tells it apart.
   private static func ending(
     isGivenUp: Bool, _ args: JSONValue?, field: JSONPointer
   ) -> ParsedEnding {
@@ -385,8 +386,7 @@ private struct OpenHandsReader {
     guard let word else { return ParsedEnding(reason: .success, detail: StopDetail.finalAnswer) }
     let isDone = word.boolValue == true || word == "true"
     return ParsedEnding(
-      reason: isDone ? .success : .blocked, detail: isDone ? StopDetail.finalAnswer : "incomplete",
-      field: field)
+      reason: .success, detail: isDone ? StopDetail.finalAnswer : "not completed", field: field)
   }
 
   /// How a run ended that broke: at a limit, in a call of its model, or otherwise.
