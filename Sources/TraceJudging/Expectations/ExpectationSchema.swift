@@ -211,7 +211,9 @@ package enum ExpectationSchema {
   private static let openNumber: JSONValue = ["const": ["min": 0]]
 
   /// A call whose number of times, where it has one, says something by itself.
-  static let withNumber: JSONValue = ["properties": ["times": ["not": openNumber]]]
+  static let withNumber: JSONValue = [
+    "not": ["type": "object", "required": ["times"], "properties": ["times": openNumber]]
+  ]
 
   /// How often: of verdicts, approvals and notes.
   static let times: (String, JSONValue) = (
