@@ -79,6 +79,10 @@ extension AgentLoop {
       case (.deny, _): break
       // Held back when its turn comes, behind what a person has let run before it.
       case (.approvalRequired, .block) where recorded.started == nil: waiting.append(call)
+      // Likewise: what has failed beside it, or a limit, may refuse it before.
+      case (.allow, .block)
+      where recorded.started == nil && reasonToAskAgain(call, recorded) == nil:
+        free.append(call)
       case (_, .block): blocked = blocked ?? call
       case (.allow, nil) where recorded.approval == nil && reasonToAskAgain(call, recorded) == nil:
         free.append(call)
