@@ -64,7 +64,7 @@ struct ContextStrategyTests {
   @Test("random packets are rebuilt from the log, keep to their budget, and tell of each item once")
   func packets() async throws {
     var seen: [String: Int] = [:]
-    for seed in 0..<UInt64(TestRun.count(210, long: 20_000)) {
+    for seed in 0..<UInt64(TestRun.count(210, long: 8_000)) {
       let agent = try Self.agent(seed: seed)
       let events = try await agent.run().events
       let assembler = ContextAssembler(agent: agent)
@@ -149,7 +149,7 @@ struct ContextStrategyTests {
   func goingOn() async throws {
     var (boundaries, summaries) = (0, 0)
     // With 961, a call reads a note that one beside it takes away.
-    for seed in Array(0..<UInt64(TestRun.count(18, long: 3_000))) + [961, 1933] {
+    for seed in Array(0..<UInt64(TestRun.count(18, long: 400))) + [961, 1933] {
       let agent = try Self.agent(seed: 3 * seed + 2)
       let whole = try await agent.run().events
       summaries += whole.count { $0.data["purpose"] == "summarize" }

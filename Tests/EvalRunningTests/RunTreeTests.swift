@@ -13,6 +13,8 @@ import TraceStorage
 struct RunTreeTests {
   static let isLong = TestRun.isLong
   static let seeds = Array(1...(isLong ? 10_000 : 40))
+  /// How many of them what is dear is tried of.
+  private static let few = isLong ? 1_500 : 40
   /// Into how many parts, side by side, the trees of a full proof are cut.
   static let parts = isLong ? 16 : 1
 
@@ -43,7 +45,7 @@ struct RunTreeTests {
     "of random trees, each log is whole, is made again, and tells what the others say of it",
     arguments: 0..<parts)
   func isWholeAndMadeAgain(part: Int) async throws {
-    for seed in Self.seeds(of: part) {
+    for seed in Self.seeds(of: part, first: Self.few) {
       let team = try RandomTeam(seed: seed, asks: false)
       let log = try await team.record(seed: seed)
       var known: Set<String> = []
@@ -189,7 +191,7 @@ struct RunTreeTests {
     "read from logs one event at a time, a tree is the row that it is in memory",
     arguments: 0..<parts)
   func isRow(part: Int) async throws {
-    for seed in Self.seeds(of: part) {
+    for seed in Self.seeds(of: part, first: Self.few) {
       let team = try RandomTeam(seed: seed, asks: seed % 2 == 0)
       let log = try await team.record(seed: seed)
       let runs = try Self.runs(log)
@@ -216,7 +218,7 @@ struct RunTreeTests {
     "a run taken out of the row of its tree is the row of its own logs", arguments: 0..<parts)
   func isTakenOut(part: Int) async throws {
     var taken = 0
-    for seed in Self.seeds(of: part) {
+    for seed in Self.seeds(of: part, first: Self.few) {
       let team = try RandomTeam(seed: seed, asks: seed % 2 == 0)
       let log = try await team.record(seed: seed)
       let runs = try Self.runs(log)
@@ -288,7 +290,7 @@ struct RunTreeTests {
   func callersAreHeldAlone(part: Int) async throws {
     var seen: [Outcome: Int] = [:]
     var open = 0
-    for seed in Self.seeds(of: part) {
+    for seed in Self.seeds(of: part, first: Self.few) {
       let team = try RandomTeam(seed: seed, asks: seed % 3 == 0)
       let log = try await team.record(seed: seed)
       let runs = try Self.callers(log)

@@ -156,7 +156,7 @@ struct ToolServerRunTests {
   /// In parts, which run side by side: a round mostly waits for a server that says nothing of use.
   @Test(
     "whatever a server sends, a run ends, and nothing of it is left",
-    arguments: 0..<UInt64(TestRun.count(3, long: 20)))
+    arguments: 0..<UInt64(TestRun.count(3, long: 8)))
   func anything(part: UInt64) async throws {
     var random = Seeded(seed: 7 + part)
     let pieces = [
