@@ -149,6 +149,74 @@ struct RedactionTests {
     #expect(trajectory.recorded["calls"] == "partial")
   }
 
+  private static func packet(_ seq: Int, _ messages: [JSONValue]) -> Event {
+    Event(
+      seq: seq, step: seq, type: .contextBuilt, runId: "r",
+      data: ["goal": "go", "evidenceRefs": ["1.1.0"], "prompt": ["messages": .array(messages)]])
+  }
+
+  @Test(
+    "of a run whose context grows each message is looked through once, and as much is withheld as if each packet stood by itself"
+  )
+  func growingContexts() {
+    let secret = "k9aBcdEf12xQ"
+    func message(_ number: Int) -> JSONValue {
+      // What the first ones say shows as a secret only in one of the last.
+      let text = number == 39 ? "DB_PASSWORD=\(secret)" : "\(number): it says \(secret) at length"
+      return ["role": "user", "content": [["type": "text", "text": .string(text)]]]
+    }
+    let messages = (0..<40).map(message)
+    var events = (1...40).map { Self.packet($0, Array(messages.prefix($0))) }
+    // One that lost its beginning, and one whose first message is a new one.
+    events.append(Self.packet(41, Array(messages.dropFirst(10))))
+    events.append(Self.packet(42, [message(40)] + messages.dropFirst(11)))
+    func redactor() -> Redactor { Redactor(RedactionSettings(), RunSecrets(key: [1, 2, 3])) }
+    var run = RunRedaction(by: redactor())
+    for event in events { run.learn(event) }
+    let withheld = events.map { run.redacted($0) }
+    run.end()
+    #expect(run.looks == 41)
+    let alone = redactor()
+    for event in events { _ = alone.redacted([event]) }
+    let anew = events.flatMap { alone.redacted([$0]) }
+    #expect(withheld == anew)
+    #expect(!withheld.contains { "\(JSONValue.object($0.data))".contains(secret) })
+    #expect(run.newTokens.map(\.kind) == ["password"] && run.newTokens == run.tokens)
+    // Withheld again, nothing in it is new.
+    var again = RunRedaction(by: redactor())
+    for event in withheld { again.learn(event) }
+    let same = withheld.map { again.redacted($0) }
+    again.end()
+    #expect(same == withheld)
+    #expect(again.newTokens.isEmpty && again.tokens == run.tokens)
+  }
+
+  @Test(
+    "a message that the packet before had is withheld by the rules of the tool that it is of now")
+  func rulesOfTools() throws {
+    let rule = RedactionSettings.PlaceRule(
+      kind: "name", side: .result, tools: [try Glob("pay")], pointer: JSONPointer(tokens: ["name"]))
+    let message: JSONValue = [
+      "role": "tool",
+      "content": [["type": "tool_result", "callId": "1.1.0", "data": ["name": "Ana"]]],
+    ]
+    func decision(_ seq: Int, _ tool: String) -> Event {
+      let call = ProposedCall(callId: "1.1.0", name: tool, input: [:])
+      return Event(
+        seq: seq, step: seq, type: .decision, runId: "r",
+        data: DecisionPayload(.tool([call])).encoded)
+    }
+    let events = [
+      decision(0, "pay"), Self.packet(1, [message]), decision(2, "look"),
+      Self.packet(3, [message]),
+    ]
+    let withheld = Redactor(RedactionSettings(places: [rule])).redacted(events)
+    let names = withheld.map {
+      $0.data["prompt"]?["messages"]?[0]?["content"]?[0]?["data"]?["name"]
+    }
+    #expect(RedactionToken.isIn(names[1] ?? .null) && names[3] == "Ana")
+  }
+
   @Test("the same value has the same token, another one another, and only the key says which")
   func equality() {
     let key: [UInt8] = Array("a key".utf8)

@@ -74,10 +74,25 @@ public final class Redactor: Sendable {
 
   /// What was said of texts so far, while a whole run is looked through.
   private struct Said {
-    /// By their bytes: its packets say most of them again and again. `nil` else.
-    var texts: [[UInt8]: String]?
+    /// By their bytes: a run says many of them again and again. `nil` else.
+    var texts: [SaidText: String]?
     /// About how much that is.
     var bytes = 0
+  }
+
+  /// A text that only its own bytes are equal to.
+  private struct SaidText: Hashable {
+    var text: String
+
+    static func == (left: SaidText, right: SaidText) -> Bool {
+      left.text.hasSameUTF8(as: right.text)
+    }
+
+    func hash(into hasher: inout Hasher) {
+      var text = text
+      // All at once: byte by byte this would take longer than looking through the text.
+      text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
   }
 
   /// How much is kept of what was said of texts.
@@ -189,7 +204,7 @@ public final class Redactor: Sendable {
   /// A text as it may stand in the run.
   public func redacted(_ text: String) -> String {
     guard text.utf8.count >= 3 else { return text }
-    if let said = said.withLock({ $0.texts.map { $0[Array(text.utf8)] } }) {
+    if let said = said.withLock({ $0.texts.map { $0[SaidText(text: text)] } }) {
       if let said { return said }
       let redacted = lookedThrough(text)
       self.said.withLock { said in
@@ -198,7 +213,7 @@ public final class Redactor: Sendable {
           said.texts = said.texts == nil ? nil : [:]
           said.bytes = 2 * text.utf8.count
         }
-        said.texts?[Array(text.utf8)] = redacted
+        said.texts?[SaidText(text: text)] = redacted
       }
       return redacted
     }

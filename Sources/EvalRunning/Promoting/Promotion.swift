@@ -186,9 +186,10 @@ public struct Promotion: Sendable {
     _ = redactor.redacted(expected)
     for run in recorded { _ = redactor.redacted(run) }
     promotion.recorded = []
-    promotion.events = redactor.redacted(events)
+    let (events, tokens) = redactor.withheld(events)
+    promotion.events = events
     promotion.expected = redactor.redacted(expected)
-    promotion.withheld = Self.withheld(in: promotion.events)
+    promotion.withheld = RunRedaction.byKind(tokens)
     guard let expectations = try? Expectations(parsing: promotion.expected) else {
       throw PromotionError(
         log, "a key or a pattern of what is expected would be withheld: expect something else")
@@ -206,17 +207,6 @@ public struct Promotion: Sendable {
     }
     promotion.failures = failing
     return promotion
-  }
-
-  private static func withheld(in events: [Event]) -> [(kind: String, values: Int)] {
-    var hexes: [String: Set<String>] = [:]
-    for event in events {
-      RedactionToken.forEach(in: .object(event.data)) { token in
-        hexes[token.kind, default: []].insert(token.hex)
-      }
-    }
-    return hexes.keys.sorted { $0.precedesByUTF8($1) }
-      .map { (kind: $0, values: hexes[$0]?.count ?? 0) }
   }
 
   // MARK: Naming

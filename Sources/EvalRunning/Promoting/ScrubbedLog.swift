@@ -33,7 +33,8 @@ public struct ScrubbedLog: Sendable {
   ///     where that is taken. Nothing is ever replaced.
   /// - Throws: ``PromotionError`` where the log is damaged, unfinished or lacks events, or the new one cannot be
   ///   written; then nothing is left of it.
-  /// - Complexity: reads the log three times, the first to verify it; memory is that of one event and 64 MiB of texts.
+  /// - Complexity: reads the log three times, the first to verify it, and looks through each item of a context once each
+  ///   time, however often it is said; memory is that of two contexts and 64 MiB of texts.
   public init(
     of path: String, to output: String?, by redactor: Redactor, options: LogWriter.Options = .init()
   ) throws(PromotionError) {
@@ -46,19 +47,11 @@ public struct ScrubbedLog: Sendable {
     }
     var run = RunRedaction(by: redactor)
     defer { run.end() }
-    var old: Set<RedactionToken> = []
-    try Self.forEachEvent(of: path) { (event) throws(PromotionError) in
-      run.learn(event)
-      RedactionToken.forEach(in: .object(event.data)) { old.insert($0) }
-    }
-    var new: Set<RedactionToken> = []
+    try Self.forEachEvent(of: path) { (event) throws(PromotionError) in run.learn(event) }
     let writer = try Self.create(output, beside: path, options)
     do throws(PromotionError) {
       try Self.forEachEvent(of: path) { (event) throws(PromotionError) in
         let scrubbed = Self.finished(run.redacted(event), writer.state, path, digest)
-        RedactionToken.forEach(in: .object(scrubbed.data)) {
-          if !old.contains($0) { new.insert($0) }
-        }
         do { try writer.append(scrubbed, isEffectAhead: false) } catch {
           throw PromotionError(writer.path, "cannot be written: \(error)")
         }
@@ -76,9 +69,7 @@ public struct ScrubbedLog: Sendable {
       unlink(writer.path + LogFormat.openSuffix)
       throw error
     }
-    let kinds = Dictionary(grouping: new, by: \.kind)
-    withheld = kinds.keys.sorted { $0.precedesByUTF8($1) }
-      .map { (kind: $0, values: kinds[$0]?.count ?? 0) }
+    withheld = RunRedaction.byKind(run.newTokens)
   }
 
   /// An event of the new log: the first names the old one, and a stop has the digest of the state that it ends.
