@@ -622,6 +622,24 @@ struct JudgeTests {
     #expect(elapsed < .seconds(60))
   }
 
+  @Test(
+    "a list as long as may be is held against a long run call by call, whether it is met or not")
+  func longList() throws {
+    let calls = (0..<4000).map { [RecordedRun.Call("read", ["n": JSONValue($0)])] }
+    let run = RecordedRun.whole(calls)
+    var outcomes: [Outcome?] = []
+    let elapsed = try ContinuousClock().measure {
+      for numbers in [Array(0..<1000), Array((0..<1000).reversed())] {
+        let entries = JSONValue.array(
+          numbers.map { ["tool": "read", "input": ["n": JSONValue($0)]] })
+        let expectations = try Expectations(parsing: ["toolsCalled": entries, "order": "in_order"])
+        outcomes.append(Judge.judge(run, against: expectations).outcomes.first?.outcome)
+      }
+    }
+    #expect(outcomes == [.pass, .fail])
+    #expect(elapsed < .seconds(20))
+  }
+
   @Test("lists that could be matched in endlessly many ways are given up, or judged, in time")
   func hostileLists() throws {
     let run = RecordedRun.whole([(0..<200).map { RecordedRun.Call("t\($0 % 2)") }])

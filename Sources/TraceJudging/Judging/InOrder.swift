@@ -22,7 +22,43 @@ struct InOrder {
   private let view: CallView
   /// One for each call that is needed: the entry it belongs to.
   private let places: [Int]
-  private let candidates: [[Int: Trilean]]
+  private let answers: Answers
+
+  /// Which calls match which entries, looked at where it is asked and once: of calls that stand in order only the entry that
+  /// is due is asked, and a list as long as the run would else be held against all of the run for each of its entries.
+  private final class Answers {
+    private let entries: [CallEntry]
+    private let scope: CallView.Scope
+    private let view: CallView
+    private var known: [[Int: Trilean]]
+    private var isWhole: [Bool]
+
+    init(_ entries: [CallEntry], _ scope: CallView.Scope, _ view: CallView) {
+      (self.entries, self.scope, self.view) = (entries, scope, view)
+      known = Array(repeating: [:], count: entries.count)
+      isWhole = Array(repeating: false, count: entries.count)
+    }
+
+    func answer(_ entry: Int, _ call: Int) -> Trilean {
+      if let known = known[entry][call] { return known }
+      if isWhole[entry] { return .no }
+      let answer = view.isSuch(entries[entry], view.calls[call], scope)
+      known[entry][call] = answer
+      return answer
+    }
+
+    /// The calls that match an entry, and how sure that is.
+    func candidates(for entry: Int) -> [Int: Trilean] {
+      if !isWhole[entry] {
+        known[entry] = Dictionary(
+          uniqueKeysWithValues: view.candidates(for: entries[entry], scope).map {
+            ($0.index, $0.answer)
+          })
+        isWhole[entry] = true
+      }
+      return known[entry]
+    }
+  }
 
   private init(
     _ entries: [CallEntry], _ name: String, _ scope: CallView.Scope, _ view: CallView
@@ -31,10 +67,7 @@ struct InOrder {
     self.name = name
     self.scope = scope
     self.view = view
-    candidates = entries.map { entry in
-      Dictionary(
-        uniqueKeysWithValues: view.candidates(for: entry, scope).map { ($0.index, $0.answer) })
-    }
+    answers = Answers(entries, scope, view)
     // More places than calls can never be filled, so no more are made.
     let most = view.calls.count + 1
     var places: [Int] = []
@@ -59,8 +92,11 @@ struct InOrder {
   }
 
   private func outcome() -> ExpectationOutcome {
+    if entries.contains(where: Self.isBounded) {
+      let candidates = entries.indices.map { answers.candidates(for: $0) }
+      return shared(walk(unknownToo: false), candidates)
+    }
     let certain = walk(unknownToo: false)
-    if entries.contains(where: Self.isBounded) { return shared(certain) }
     if certain.isWhole { return told(.pass, certain.calls, "The calls stand in this order.") }
     let possible = walk(unknownToo: true)
     if possible.isWhole {
@@ -121,8 +157,10 @@ struct InOrder {
     return groups
   }
 
-  /// - Parameter places: the walk that looks only for enough calls.
-  private func shared(_ places: Walk) -> ExpectationOutcome {
+  /// - Parameters:
+  ///   - places: the walk that looks only for enough calls.
+  ///   - candidates: for each entry, the calls that match it, and how sure that is.
+  private func shared(_ places: Walk, _ candidates: [[Int: Trilean]]) -> ExpectationOutcome {
     let sharing = OrderedWalk(entries: entries, candidates: candidates)
     var work = OrderedWalk.workLimit
     if !view.mayHideCalls {
@@ -143,7 +181,7 @@ struct InOrder {
       guard !view.mayHideCalls else { return hidden }
       // What is not known of one call may come out so or so: where the calls stand in order every time, it is no
       // matter how.
-      switch inEveryWorld(&work) {
+      switch inEveryWorld(candidates, &work) {
       case .yes:
         return told(
           .pass, places.calls, "The calls stand in this order, and none like them is left over.")
@@ -169,7 +207,7 @@ struct InOrder {
 
   /// Whether the calls stand in order whatever became of those of which that cannot be seen; unknown where they
   /// do in some ways only, or where there are too many ways.
-  private func inEveryWorld(_ work: inout Int) -> Trilean {
+  private func inEveryWorld(_ candidates: [[Int: Trilean]], _ work: inout Int) -> Trilean {
     // A call that perhaps was not executed is there for no entry, or for each that it fits.
     var doubtful: [Int] = []
     var cells: [(entry: Int, call: Int)] = []
@@ -234,7 +272,8 @@ struct InOrder {
     let entry = places[walk.calls.count]
     let last = walk.calls.max { view.calls[$0].outline.seq < view.calls[$1].outline.seq }
     // A call that would do, had it stood later: the smallest proof of a wrong order.
-    let earlier = candidates[entry].filter { $0.value == .yes && !walk.calls.contains($0.key) }
+    let earlier = answers.candidates(for: entry)
+      .filter { $0.value == .yes && !walk.calls.contains($0.key) }
       .keys.max()
     if let last, let earlier {
       return told(
@@ -285,8 +324,11 @@ struct InOrder {
     var matching = BipartiteMatching()
     var taken = 0
     while first + taken < places.count, taken < group.count {
-      let known = candidates[places[first + taken]]
-      let calls = group.filter { known[$0] == .yes || (unknownToo && known[$0] != nil) }
+      let entry = places[first + taken]
+      let calls = group.filter { call in
+        let answer = answers.answer(entry, call)
+        return answer == .yes || unknownToo && answer == .unknown
+      }
       guard matching.augment(calls) else {
         matching.removeLast()
         break
