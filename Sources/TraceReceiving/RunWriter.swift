@@ -131,7 +131,7 @@ struct RunWriter: Sendable {
 
   private func write(_ work: inout Work, named names: [String?]) throws {
     guard let runs = work.runs else { return }
-    for (run, name) in zip(runs.runs, names) {
+    for (var run, name) in zip(runs.runs, names) {
       guard let name else {
         let words = "too many logs of the name \(Self.fileName(run.name)) are there"
         work.written.faults.append(
@@ -140,6 +140,8 @@ struct RunWriter: Sendable {
       }
       let path = Self.path(of: name, in: folder)
       work.made.names.append(name)
+      // Beside a log of its trace it is what came late, whose root may be here and whose other calls are there.
+      if work.made.due.isPart || name != Self.fileName(run.name) { run.isOpen = true }
       do throws(ImportError) {
         let (counts, isChanged) = try replace(path, named: name, with: run, of: runs)
         if isChanged { work.made.changed.append(name) }

@@ -12,6 +12,8 @@ extension Spool {
     var news: Int
     /// How often it was made before.
     var version: Int
+    /// Whether it was too large for one run, so that what came before or behind it is in another.
+    var isPart: Bool
   }
 
   /// Runs that are to be made, those first that have waited longest: a few, and few bytes unless one has many.
@@ -24,7 +26,9 @@ extension Spool {
       try Statement(
         connection,
         """
-        SELECT id, format, news, version, bytes FROM run WHERE due <= ? ORDER BY due, id LIMIT 32
+        SELECT id, format, news, version, bytes,
+          EXISTS (SELECT 1 FROM key WHERE key.run = run.id AND key.name GLOB 'part *')
+        FROM run WHERE due <= ? ORDER BY due, id LIMIT 32
         """, to: "look for runs to write"
       ).rows([.integer(isLast ? .max : moment)]) { row in
         bytes += row.integer(4) ?? 0
@@ -32,7 +36,8 @@ extension Spool {
         found.append(
           Due(
             run: row.integer(0) ?? 0, format: row.text(1) ?? "", payloads: [],
-            news: row.integer(2) ?? 0, version: row.integer(3) ?? 0))
+            news: row.integer(2) ?? 0, version: row.integer(3) ?? 0,
+            isPart: row.integer(5) == 1))
         return true
       }
       guard !found.isEmpty else { return [] }

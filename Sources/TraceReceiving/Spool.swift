@@ -133,7 +133,11 @@ final class Spool: Sendable {
       let purpose = "keep what came in"
       find = try Statement(connection, "SELECT run FROM key WHERE name = ?", to: purpose)
       name = try Statement(
-        connection, "INSERT OR IGNORE INTO key (name, run) VALUES (?, ?)", to: purpose)
+        connection,
+        """
+        INSERT INTO key (name, run) VALUES (?, ?)
+        ON CONFLICT (name) DO UPDATE SET run = excluded.run WHERE key.run < 0
+        """, to: purpose)
       make = try Statement(
         connection, "INSERT INTO run (format) VALUES (?) RETURNING id", to: purpose)
       keep = try Statement(
@@ -155,9 +159,11 @@ final class Spool: Sendable {
     _ connection: Connection
   ) throws {
     var runs: Set<Int> = []
+    var goesOn = false
     for key in piece.keys {
       try statements.find.rows([.text(key)]) { row in
-        if let run = row.integer(0) { runs.insert(run) }
+        guard let run = row.integer(0) else { return false }
+        if run > 0 { runs.insert(run) } else { goesOn = true }
         return false
       }
     }
@@ -173,6 +179,7 @@ final class Spool: Sendable {
       try Self.merge(other, into: run, connection)
     }
     for key in piece.keys { try statements.name.run([.text(key), .integer(run)]) }
+    if goesOn { try statements.name.run([.text("part \(run)"), .integer(run)]) }
     var isNew = false
     try statements.keep.rows([.integer(run), .blob(digest), .blob(piece.payload)]) { _ in
       isNew = true
@@ -189,10 +196,14 @@ final class Spool: Sendable {
       return true
     }
     if bytes > Self.runLimitBytes {
-      // Made as it is; what comes from now on is a run of its own.
+      // Made as it is; what comes from now on is a run of its own. Both are parts, which a key `part` says: a number
+      // below 0 is that of a run that was ended so.
       try connection.execute(
-        "DELETE FROM key WHERE run = \(run); UPDATE run SET due = \(moment) WHERE id = \(run)",
-        to: "end a run that is too large")
+        """
+        UPDATE key SET run = -\(run) WHERE run = \(run) AND name NOT GLOB 'part *';
+        INSERT OR IGNORE INTO key (name, run) VALUES ('part \(run)', \(run));
+        UPDATE run SET due = \(moment) WHERE id = \(run)
+        """, to: "end a run that is too large")
     }
   }
 
@@ -203,6 +214,7 @@ final class Spool: Sendable {
       UPDATE OR IGNORE piece SET run = \(run) WHERE run = \(other);
       DELETE FROM piece WHERE run = \(other);
       UPDATE key SET run = \(run) WHERE run = \(other);
+      UPDATE key SET run = -\(run) WHERE run = -\(other);
       UPDATE OR IGNORE call SET run = \(run) WHERE run = \(other);
       DELETE FROM call WHERE run = \(other);
       UPDATE log SET run = \(run) WHERE run = \(other);
@@ -243,7 +255,7 @@ final class Spool: Sendable {
           AND id NOT IN (SELECT run FROM log WHERE judged = 0)
           ORDER BY closed LIMIT 200;
         DELETE FROM piece WHERE run IN gone;
-        DELETE FROM key WHERE run IN gone;
+        DELETE FROM key WHERE run IN (SELECT id FROM gone UNION ALL SELECT -id FROM gone);
         DELETE FROM call WHERE run IN gone;
         DELETE FROM log WHERE run IN gone;
         DELETE FROM run WHERE id IN gone

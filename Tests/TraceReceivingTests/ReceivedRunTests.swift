@@ -115,6 +115,25 @@ struct ReceivedRunTests {
     #expect(Set(ids).count == 3)
   }
 
+  @Test("a root that comes when the rest of its run is forgotten does not make a whole run of it")
+  func lateRoot() async throws {
+    let trace = AgentTraceRequest(1)
+    let receiver = try TestReceiver(try TemporaryFolder(), keep: 0)
+    await receiver.post(AgentTraceRequest.request([trace.spans[1]]))
+    try await receiver.write()
+    try await receiver.receiver.tidy()
+    await receiver.post(
+      AgentTraceRequest.request([trace.spans[0], trace.spans[2], trace.spans[3]]))
+    let written = try await receiver.write().flatMap(\.logs)
+    #expect(written.map(\.name) == ["\(trace.trace).late-1"])
+    #expect(written.map(\.isOpen) == [true])
+    let events = try receiver.events("\(trace.trace).late-1")
+    let start = try #require(events.first?.data)
+    #expect(start["source"]?["labels"]?["state"] == "open")
+    #expect(start["recorded"]?["calls"] == "partial" && start["recorded"]?["stop"] == "none")
+    #expect(!events.contains { $0.type == .stop })
+  }
+
   @Test("traces of one conversation are one run, also where they come one after the other")
   func conversation() async throws {
     let traces = (1...3).map { AgentTraceRequest($0, session: "s-1") }

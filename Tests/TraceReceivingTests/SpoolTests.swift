@@ -136,4 +136,26 @@ struct SpoolTests {
     }
     #expect(results.reduce(0, +) == 14)
   }
+
+  @Test(
+    "no part of a run that is too large is whole, though it holds the root, or is of another trace",
+    .timeLimit(.minutes(5)))
+  func partsAreOpen() async throws {
+    let receiver = try TestReceiver(try TemporaryFolder(), settle: 1_000, idle: 1_000)
+    let traces = (1...2).map { AgentTraceRequest($0, session: "s-1") }
+    let text = JSONValue.string(String(repeating: "y", count: 3_100_000))
+    await receiver.post(traces[0].whole)
+    let early = traces[1].span(
+      5, below: 1, "execute_tool early", 1...2,
+      ["gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "early"])
+    await receiver.post(AgentTraceRequest.request([early]))
+    for number in 5...15 {
+      let span = traces[0].span(number, below: 1, "note", 1...2, ["text": text])
+      await receiver.post(AgentTraceRequest.request([span]))
+    }
+    await receiver.post(traces[1].whole)
+    let written = try await receiver.write(isLast: true).flatMap(\.logs)
+    #expect(written.map(\.isOpen) == [true, true])
+    #expect(receiver.names == traces.map(\.trace).sorted())
+  }
 }

@@ -9,7 +9,7 @@ public struct ReceivedRuns {
     public var trace: String
     /// What its log is called: the trace, and where the run is a call of another in it, the span at its root.
     public var name: String
-    /// Whether no root of it has ended, so that nobody knows what may have come behind what is there.
+    /// Whether no root of it has ended, or only a part of it is here, so that nobody knows what else it did.
     public var isOpen: Bool
     /// When its first span began, in microseconds since 1970.
     public var startedMicroseconds: Int
@@ -79,6 +79,8 @@ public struct ReceivedRuns {
     var content = try source[run.index].content.get()
     if run.isOpen, var graph = content as? CallGraph {
       graph.labels["state"] = "open"
+      graph.mayGoOn = true
+      graph.ending = nil
       content = graph
     }
     return try RunLog(path: path).write(content, as: RunIdentity(received: name))
