@@ -1,4 +1,5 @@
 import AgentTrace
+import Glibc
 import TestSupport
 import Testing
 import TraceJudging
@@ -27,6 +28,42 @@ struct RecordingGlobTests {
     let matches = try RecordingGlob(folder.path("runs/**/*.jsonl.gz")).matches()
     #expect(matches.map(\.name) == ["a.jsonl.gz/b", "open"])
     #expect(matches.map(\.path).last == folder.path("runs/open.jsonl.gz"))
+  }
+
+  @Test("folders that nobody looks into are told where a pattern leads through them")
+  func notSearched() throws {
+    let folder = try TemporaryFolder()
+    let deep = Array(repeating: "d", count: 70).joined(separator: "/")
+    try folder.write("runs/a.jsonl.gz", "x")
+    try folder.write("runs/\(deep)/b.jsonl.gz", "x")
+    try folder.write("far/c.jsonl.gz", "x")
+    try folder.link("runs/linked", to: folder.path("far"))
+    func told(_ pattern: String) throws -> [String] {
+      var told: [String] = []
+      _ = try RecordingGlob(folder.path(pattern)).matches { severity, _, reason in
+        told.append("\(severity): \(reason)")
+      }
+      return told.sorted()
+    }
+    #expect(
+      try told("runs/**/*.jsonl.gz")
+        == ["error: too many folders deep", "warning: a symbolic link to a folder"])
+    #expect(try told("runs/*/c.jsonl.gz") == ["warning: a symbolic link to a folder"])
+    #expect(try told("runs/*.jsonl.gz") == [])
+    #expect(try told("nowhere/*.jsonl.gz") == [])
+  }
+
+  @Test("a folder that may not be read is no empty one", .enabled(if: geteuid() != 0))
+  func forbidden() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("runs/a.jsonl.gz", "x")
+    try folder.write("runs/kept/b.jsonl.gz", "x")
+    #expect(chmod(folder.path("runs/kept"), 0) == 0)
+    defer { chmod(folder.path("runs/kept"), 0o700) }
+    var told: [Diagnostic.Severity] = []
+    let glob = try RecordingGlob(folder.path("runs/**/*.jsonl.gz"))
+    #expect(glob.matches { severity, _, _ in told.append(severity) }.map(\.name) == ["a"])
+    #expect(told == [.error])
   }
 
   /// Whether a path below a folder is like a pattern, in the plainest way.

@@ -52,9 +52,15 @@ struct RecordingGlob {
 
   /// The files that are like it, by their paths' UTF-8. Links to folders are not followed, and names that begin with
   /// a dot are passed over.
-  func matches() -> [Match] {
+  ///
+  /// - Parameter notSearched: told of each folder in which more may be that is like it, and why nobody looked there.
+  func matches(
+    notSearched: (_ severity: Diagnostic.Severity, _ folder: String, _ reason: String) -> Void = {
+      _, _, _ in
+    }
+  ) -> [Match] {
     var found: [String] = []
-    collect(below: folder.isEmpty ? "." : folder, "", parts[...], 0, &found)
+    collect(below: folder.isEmpty ? "." : folder, "", parts[...], 0, &found, notSearched)
     return Set(found).sorted { $0.precedesByUTF8($1) }.map { name in
       Match(
         path: folder.isEmpty ? name : folder == "/" ? "/\(name)" : "\(folder)/\(name)",
@@ -71,17 +77,28 @@ struct RecordingGlob {
 
   private func collect(
     below path: String, _ prefix: String, _ parts: ArraySlice<Part>, _ depth: Int,
-    _ found: inout [String]
+    _ found: inout [String], _ notSearched: (Diagnostic.Severity, String, String) -> Void
   ) {
-    guard let part = parts.first, depth < Self.depthLimit, found.count < Self.limit else { return }
+    guard let part = parts.first else { return }
+    guard depth < Self.depthLimit, found.count < Self.limit else {
+      return notSearched(
+        .error, path, depth < Self.depthLimit ? "too many files" : "too many folders deep")
+    }
     let rest = parts.dropFirst()
-    if case .anyFolders = part { collect(below: path, prefix, rest, depth, &found) }
-    for (name, isFolder) in Self.entries(of: path) {
+    if case .anyFolders = part { collect(below: path, prefix, rest, depth, &found, notSearched) }
+    guard let entries = Self.entries(of: path) else {
+      // What is not there holds nothing: that no file is like it is told of the whole.
+      if errno != ENOENT { notSearched(.error, path, FileBytes.reason(errno)) }
+      return
+    }
+    for (name, isFolder) in entries {
       let (inner, place) = ("\(path)/\(name)", prefix + name)
       switch part {
       case .anyFolders:
         if isFolder {
-          collect(below: inner, place + "/", parts, depth + 1, &found)
+          collect(below: inner, place + "/", parts, depth + 1, &found, notSearched)
+        } else if Self.isFolder(inner) {
+          notSearched(.warning, inner, Self.linked)
         } else if rest.isEmpty {
           found.append(place)
         }
@@ -90,16 +107,26 @@ struct RecordingGlob {
         let plain = name.hasSuffix(".gz.open") ? String(name.dropLast(5)) : name
         guard glob.matches(name) || glob.matches(plain) else { continue }
         if isFolder {
-          collect(below: inner, place + "/", rest, depth + 1, &found)
+          collect(below: inner, place + "/", rest, depth + 1, &found, notSearched)
         } else if rest.isEmpty {
           found.append(prefix + plain)
+        } else if Self.isFolder(inner) {
+          notSearched(.warning, inner, Self.linked)
         }
       }
     }
   }
 
-  private static func entries(of folder: String) -> [(name: String, isFolder: Bool)] {
-    guard let stream = opendir(folder) else { return [] }
+  private static let linked = "a symbolic link to a folder"
+
+  private static func isFolder(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+
+  /// What is in a folder; `nil` where it cannot be read.
+  private static func entries(of folder: String) -> [(name: String, isFolder: Bool)]? {
+    guard let stream = opendir(folder) else { return nil }
     defer { closedir(stream) }
     var entries: [(name: String, isFolder: Bool)] = []
     while let entry = readdir(stream) {
@@ -143,7 +170,7 @@ extension EvalCase {
 
   /// The cases with one for each run that a recording with a pattern stands for.
   ///
-  /// - Parameter report: told of each recording that stands for none.
+  /// - Parameter report: told of each recording that stands for none, and of folders that nobody looked into for one.
   static func expandingRecordings(
     of cases: [EvalCase], report: (Diagnostic) -> Void
   ) -> [EvalCase] {
@@ -154,7 +181,15 @@ extension EvalCase {
       guard let recording = evalCase.recording, RecordingGlob.isOne(recording) else {
         return [evalCase]
       }
-      let matches = (try? RecordingGlob(recording))?.matches() ?? []
+      let glob = try? RecordingGlob(recording)
+      let matches =
+        glob?.matches { severity, folder, reason in
+          report(
+            Diagnostic(
+              severity, path: evalCase.path, line: evalCase.position.line,
+              message: "\(folder.quotedPath), where the recording \(recording.quotedPath) leads, "
+                + "is not searched: \(reason)"))
+        } ?? []
       if matches.isEmpty {
         report(
           Diagnostic(
