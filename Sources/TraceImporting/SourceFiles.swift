@@ -47,14 +47,22 @@ package struct SourceFiles {
     return others.filter { file in
       // A link to a folder.
       if file.relativePath.hasSuffix("/") { return true }
-      let head = head(file.path, count: 64)
-      if head.starts(with: [0x1f, 0x8b]) {
+      let head = head(file.path, count: 512)
+      if packedHeads.contains(where: { head.dropFirst($0.offset).starts(with: $0.bytes) }) {
         return !file.path.hasSuffix(LogFormat.suffix + LogFormat.openSuffix)
       }
-      let first = head.first { $0 != 0x20 && $0 != 0x09 && $0 != 0x0a && $0 != 0x0d }
+      let text = head.starts(with: [0xef, 0xbb, 0xbf]) ? head.dropFirst(3) : head[...]
+      let first = text.first { $0 != 0x20 && $0 != 0x09 && $0 != 0x0a && $0 != 0x0d }
       return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
     }.map(\.relativePath)
   }
+
+  /// What packed files and archives hold at their beginnings: gzip, zip, Zstandard, xz, bzip2 and tar.
+  private static let packedHeads: [(offset: Int, bytes: [UInt8])] = [
+    (0, [0x1f, 0x8b]), (0, [0x50, 0x4b, 0x03, 0x04]), (0, [0x28, 0xb5, 0x2f, 0xfd]),
+    (0, [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]), (0, [0x42, 0x5a, 0x68]),
+    (257, [0x75, 0x73, 0x74, 0x61, 0x72]),
+  ]
 
   private static func look(
     below path: String

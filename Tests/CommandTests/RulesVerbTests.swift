@@ -81,6 +81,21 @@ struct RulesVerbTests {
     let outcomes = try await Self.results(
       ["rules.yaml", "--on", "runs/trace.json"], in: folder, status: 2)
     #expect(outcomes["support"] == "error")
+    let beside = try await Self.results(
+      ["rules.yaml", "--on", "runs/deep/refund-drafted.jsonl.gz", "nothing"], in: folder, status: 2)
+    #expect(beside["calm/refund-drafted"] == "pass" && beside["unreadable/nothing"] == "error")
+  }
+
+  @Test("a log counts however deep it lies, and in whatever letters the ending of its name is")
+  func everyLog() async throws {
+    let folder = try Self.makeFolder()
+    let deep = Array(repeating: "d", count: 70).joined(separator: "/")
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: Fixture.run("refund-drafted")))
+    try folder.write("all/\(deep)/below.jsonl.gz", bytes)
+    try folder.write("all/LOUD.JSONL.GZ", bytes)
+    try folder.write("rules.yaml", "{caseId: c, expected: {maxSteps: 1000}}")
+    let outcomes = try await Self.results(["rules.yaml", "--on", "all"], in: folder, status: 0)
+    #expect(outcomes == ["c/LOUD": "pass", "c/\(deep)/below": "pass"])
   }
 
   @Test("a run that no rule is for is told as not judged, and is neither accepted nor missed later")
@@ -126,11 +141,15 @@ struct RulesVerbTests {
     try folder.write("runs/notes.txt", "not a trace")
     // A log of ours under another name, and a folder that is only linked.
     _ = try await shell(
-      "cp runs/deep/budget-steps.jsonl.gz runs/other.gz; mkdir far; ln -s ../far runs/linked",
+      """
+      cp runs/deep/budget-steps.jsonl.gz runs/other.gz; mkdir far; ln -s ../far runs/linked
+      tar cf runs/all.tar runs/deep; printf 'PK\\003\\004' > runs/all.zip
+      printf '\\357\\273\\277{}' > runs/marked.txt
+      """,
       in: folder.path)
     for arguments in [["run", "rules.yaml", "--on", "runs"], ["inspect", "runs"]] {
       let told = try await Binary.run(arguments, in: folder.path, status: nil)
-      for name in ["runs/session.log", "runs/other.gz", "runs/linked/"] {
+      for name in ["runs/all.tar", "runs/all.zip", "runs/linked/", "and 3 more"] {
         #expect(told.errors.contains(name), "\(told)")
       }
       #expect(!told.errors.contains("notes.txt"))

@@ -4,9 +4,6 @@ import Glibc
 
 /// Logs in a folder.
 public enum LogFiles {
-  /// How deep folders are followed.
-  private static let depthLimit = 64
-
   /// Every log below a folder, sorted by UTF-8; the path itself where it is no folder. Links to
   /// folders are not followed.
   ///
@@ -19,15 +16,16 @@ public enum LogFiles {
   /// The endings of the names of logs.
   public static let endings = [LogFormat.suffix, LogFormat.suffix + LogFormat.openSuffix]
 
-  /// Every file below a folder whose name has one of some endings, sorted by UTF-8. Links to folders are
-  /// not followed, and names that begin with a dot are passed over.
+  /// Every file below a folder whose name has one of some endings, in letters of either case, sorted by UTF-8. Links to
+  /// folders are not followed, and names that begin with a dot are passed over.
   ///
   /// - Throws: ``FolderError`` where a folder cannot be read.
   public static func all(
     below folder: String, endings: [String]
   ) throws(FolderError) -> [String] {
     var found: [String] = []
-    try collect(below: folder, depth: 0, endings, into: &found)
+    var folders = [folder]
+    while let folder = folders.popLast() { try look(in: folder, endings, &found, &folders) }
     return found.sorted { $0.precedesByUTF8($1) }
   }
 
@@ -50,7 +48,7 @@ public enum LogFiles {
   /// Whether a file begins as a log does. One with the name of a log that holds nothing, or too little to tell, is one
   /// whose writer died; other files are none.
   public static func looksLikeLog(_ path: String) -> Bool {
-    let isNamed = endings.contains(where: path.hasSuffix)
+    let isNamed = endings.contains(where: path.lowercased().hasSuffix)
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { return isNamed }
     defer { close(file) }
@@ -65,7 +63,7 @@ public enum LogFiles {
   /// The name of a log without its ending.
   public static func stem(of name: String) -> String {
     for ending in [LogFormat.suffix + LogFormat.openSuffix, LogFormat.suffix]
-    where name.hasSuffix(ending) {
+    where name.lowercased().hasSuffix(ending) {
       return String(name.dropLast(ending.count))
     }
     return name
@@ -84,10 +82,9 @@ public enum LogFiles {
     return lstat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFDIR
   }
 
-  private static func collect(
-    below folder: String, depth: Int, _ endings: [String], into found: inout [String]
+  private static func look(
+    in folder: String, _ endings: [String], _ found: inout [String], _ folders: inout [String]
   ) throws(FolderError) {
-    guard depth < depthLimit else { return }
     guard let stream = opendir(folder) else { throw FolderError(path: folder, errno: errno) }
     defer { closedir(stream) }
     while let entry = readdir(stream) {
@@ -95,8 +92,8 @@ public enum LogFiles {
       guard !name.hasPrefix(".") else { continue }
       let path = "\(folder)/\(name)"
       if isFolder(path, Int(entry.pointee.d_type)) {
-        try collect(below: path, depth: depth + 1, endings, into: &found)
-      } else if endings.contains(where: name.hasSuffix) {
+        folders.append(path)
+      } else if endings.contains(where: name.lowercased().hasSuffix) {
         found.append(path)
       }
     }

@@ -19,6 +19,10 @@ enum FoundRuns {
     var runs: [FoundRun] = []
     for path in paths {
       let found = self.runs(of: path, cache) { Output.progress("reading \($0) runs") }
+      // One without a run is none that was judged, whatever the others hold; of a single one the rules tell it.
+      if found.isEmpty, paths.count > 1 {
+        runs.append(FoundRun(name: trimmed(path), log: .failure(FoundFault("no run is in it"))))
+      }
       // Below one path the path says nothing; of several it tells them apart.
       let head = paths.count == 1 ? "" : isFolder(path) ? trimmed(path) + "/" : ""
       runs += found.map { run in
