@@ -73,6 +73,23 @@ struct RoundTripTests {
     #expect(told.count == 1 && told[0].contains("holds something else"), "\(told)")
   }
 
+  @Test(
+    "of many lists without their logs the first may have nothing but texts",
+    arguments: [ExportFormat.openAI, .anthropic])
+  func textsFirst(format: ExportFormat) throws {
+    let folder = try TemporaryFolder()
+    let logs = ["blocked-without-person", "refund-drafted"].map {
+      Project.path("Fixtures/runs/\($0).jsonl.gz")
+    }
+    let path = folder.path("all.jsonl")
+    try Exporting.export(format, logs, to: path, isPlain: true)
+    let back = try Exporting.imported(path, into: folder.path("in"))
+    #expect(back.count == 2)
+    let calls = try logs.map { try Exporting.trajectory($0).calls.count }
+    #expect(calls[0] == 0 && calls[1] > 0)
+    #expect(try back.map { try Exporting.trajectory($0).calls.count } == calls)
+  }
+
   @Test("exporting again gives the same bytes", arguments: ExportFormat.allCases)
   func again(format: ExportFormat) throws {
     let folder = try TemporaryFolder()

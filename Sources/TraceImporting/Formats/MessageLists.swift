@@ -21,7 +21,7 @@ enum MessageLists: FormatAdapter {
       guard let first = messages.first, let value = try? first.content.get() else {
         return false
       }
-      return isForeign(value) || isForeignMessage(value)
+      return isForeign(value) || isForeignMessage(value) || messages.contains(where: isForeignList)
     case .parts: return false
     }
   }
@@ -39,6 +39,13 @@ enum MessageLists: FormatAdapter {
     }
     if isForeignMessage(value) { return true }
     return object["role"] == nil && MessageFinder.find(value, at: JSONPointer()) != nil
+  }
+
+  /// Whether a line is a list of its own that tells whose it is. One of nothing but texts is the same everywhere, so that
+  /// the first of many need not tell it.
+  private static func isForeignList(_ line: SourceDocument.Line) -> Bool {
+    guard let value = try? line.content.get() else { return false }
+    return (value.arrayValue ?? value["messages"]?.arrayValue) != nil && isForeign(value)
   }
 
   /// Whether a value beside a list is what a model's interface answered.
