@@ -85,6 +85,18 @@ import Testing
       }
     }
 
+    @Test("whoever sends the whole of a body that is refused is told so behind it")
+    func refusedWhole() async throws {
+      try await serving(Self.limits { $0.bodyBytes = 10 << 20 }) { port in
+        let body = String(repeating: "x", count: 8 << 20)
+        for (target, length, status) in [("/no", body.utf8.count, 404), ("/", 12 << 20, 413)] {
+          let client = RawClient(port: port)
+          #expect(client.send(Self.post(body, to: target, length: length)))
+          #expect(client.receive(until: "\r\n\r\n").hasPrefix("HTTP/1.1 \(status)"))
+        }
+      }
+    }
+
     @Test("bodies that are more than may be held together are put off, and held no longer")
     func held() async throws {
       try await serving(Self.limits { $0.heldBytes = 100 }) { port in

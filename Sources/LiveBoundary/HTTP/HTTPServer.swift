@@ -176,17 +176,18 @@ public struct HTTPServing: Sendable {
       var request = HTTPServing.Request(
         method: head.method.rawValue, target: head.uri,
         headers: head.headers.map { HTTPHeader($0.name, $0.value) })
-      func refuse(_ answer: HTTPServing.Answer) async throws -> Bool {
-        // What is left of the body nobody reads.
-        try await send(answer, outbound, version: head.version, closes: true)
+      let waits = request.headers["expect"]?.lowercased() == "100-continue"
+      let told = request.headers["content-length"].flatMap { Int($0) } ?? 0
+      let refusal =
+        serving.refusal(request)
+        ?? (told > serving.limits.bodyBytes ? serving.refused(request, .tooLarge) : nil)
+      if let refusal {
+        try await send(refusal, outbound, version: head.version, closes: true)
+        // Who waits for leave has sent nothing.
+        if !waits { try await letBodyPass(&parts, connection) }
         return false
       }
-      if let answer = serving.refusal(request) { return try await refuse(answer) }
-      let told = request.headers["content-length"].flatMap { Int($0) } ?? 0
-      guard told <= serving.limits.bodyBytes else {
-        return try await refuse(serving.refused(request, .tooLarge))
-      }
-      if request.headers["expect"]?.lowercased() == "100-continue" {
+      if waits {
         try await outbound.write(.head(HTTPResponseHead(version: head.version, status: .continue)))
       }
       var held = 0
@@ -198,10 +199,15 @@ public struct HTTPServing: Sendable {
         case .body(let buffer):
           held += buffer.readableBytes
           let fits = load.take(buffer.readableBytes, limit: serving.limits.heldBytes)
-          guard held <= serving.limits.bodyBytes else {
-            return try await refuse(serving.refused(request, .tooLarge))
+          guard fits, held <= serving.limits.bodyBytes else {
+            let refusal = serving.refused(
+              request, held > serving.limits.bodyBytes ? .tooLarge : .busy)
+            load.give(back: held)
+            (held, request.body) = (0, [])
+            try await send(refusal, outbound, version: head.version, closes: true)
+            try await letBodyPass(&parts, connection)
+            return false
           }
-          guard fits else { return try await refuse(serving.refused(request, .busy)) }
           request.body.append(contentsOf: buffer.readableBytesView)
         case .end:
           patience.cancel()
@@ -215,6 +221,20 @@ public struct HTTPServing: Sendable {
         }
       }
       return false
+    }
+
+    /// Reads what is left of a body that was refused, within limits, and keeps none of it: were the connection closed
+    /// while its sender is at work, it would be reset, and the answer lost.
+    private func letBodyPass(
+      _ parts: inout NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator,
+      _ connection: Connection
+    ) async throws {
+      let patience = deadline(serving.limits.bodySeconds, connection)
+      defer { patience.cancel() }
+      var room = 2 * serving.limits.bodyBytes
+      while room >= 0, case .body(let buffer)? = try await parts.next(isolation: #isolation) {
+        room -= buffer.readableBytes
+      }
     }
 
     private func send(
