@@ -232,7 +232,7 @@ public final class Receiver: Sendable {
     return written
   }
 
-  /// Logs that another receiver wrote here and did not come to judge.
+  /// Logs that another receiver wrote here and did not come to judge, or to tell of.
   public func unjudged() throws -> [WrittenRuns.Log] {
     try spool.unjudged().map {
       WrittenRuns.Log(
@@ -242,10 +242,21 @@ public final class Receiver: Sendable {
   }
 
   /// Notes that logs were judged, so that nobody does it again.
-  public func judged(_ logs: [WrittenRuns.Log]) throws {
+  ///
+  /// - Parameters:
+  ///   - logs: those that were judged.
+  ///   - isTold: whether nobody has to be told of them; where somebody has, the next receiver judges them again unless
+  ///     ``told(_:)`` is noted.
+  /// - Throws: where the spool cannot be written.
+  public func judged(_ logs: [WrittenRuns.Log], isTold: Bool = true) throws {
     guard !logs.isEmpty else { return }
-    try spool.judged(logs.map(\.name))
+    try spool.judged(logs.map(\.name), isTold: isTold)
   }
+
+  /// Notes that somebody was told of a log that was judged.
+  ///
+  /// - Throws: where the spool cannot be written.
+  public func told(_ log: WrittenRuns.Log) throws { try spool.told(log.name) }
 
   /// Forgets what is not needed any more, and sees whether there is room.
   public func tidy() async throws {

@@ -195,7 +195,7 @@ extension Spool {
     }
   }
 
-  /// Logs that were written and not judged, with their versions.
+  /// Logs that were written and not judged, or that failed and nobody was told of, with their versions.
   func unjudged() throws -> [(name: String, version: Int)] {
     try write { connection in
       var found: [(name: String, version: Int)] = []
@@ -203,7 +203,7 @@ extension Spool {
         connection,
         """
         SELECT log.name, log.version FROM log JOIN run ON run.id = log.run
-        WHERE judged = 0 AND closed IS NOT NULL ORDER BY log.name
+        WHERE judged <> 1 AND closed IS NOT NULL ORDER BY log.name
         """, to: "look for runs to judge"
       ).rows([]) { row in
         if let name = row.text(0) { found.append((name, row.integer(1) ?? 1)) }
@@ -214,11 +214,23 @@ extension Spool {
   }
 
   /// Notes that logs were judged.
-  func judged(_ names: [String]) throws {
+  ///
+  /// - Parameter isTold: whether nobody is to be told of them, or was.
+  func judged(_ names: [String], isTold: Bool) throws {
     try write { connection in
       let note = try Statement(
-        connection, "UPDATE log SET judged = 1 WHERE name = ?", to: "note that a run is judged")
-      for name in names { try note.run([.text(name)]) }
+        connection, "UPDATE log SET judged = ? WHERE name = ?", to: "note that a run is judged")
+      for name in names { try note.run([.integer(isTold ? 1 : 2), .text(name)]) }
+    }
+  }
+
+  /// Notes that somebody was told of a log that was judged. One that was written anew since is not judged.
+  func told(_ name: String) throws {
+    try write { connection in
+      try Statement(
+        connection, "UPDATE log SET judged = 1 WHERE name = ? AND judged = 2",
+        to: "note that a run is told of"
+      ).run([.text(name)])
     }
   }
 }

@@ -252,7 +252,7 @@ final class Spool: Sendable {
         CREATE TEMP TABLE IF NOT EXISTS gone (id INTEGER PRIMARY KEY);
         DELETE FROM gone;
         INSERT INTO gone SELECT id FROM run WHERE due IS NULL AND closed <= \(moment)
-          AND id NOT IN (SELECT run FROM log WHERE judged = 0)
+          AND id NOT IN (SELECT run FROM log WHERE judged <> 1)
           ORDER BY closed LIMIT 200;
         DELETE FROM piece WHERE run IN gone;
         DELETE FROM key WHERE run IN (SELECT id FROM gone UNION ALL SELECT -id FROM gone);

@@ -81,6 +81,26 @@ struct SpoolTests {
     #expect(try TestReceiver(folder).receiver.unjudged().isEmpty)
   }
 
+  @Test("a failure that nobody was told of is left to the next receiver until it is told")
+  func untold() async throws {
+    let folder = try TemporaryFolder()
+    let trace = AgentTraceRequest(1)
+    do {
+      let receiver = try TestReceiver(folder)
+      await receiver.post(trace.whole)
+      let logs = try await receiver.receiver.writeNext().flatMap(\.logs)
+      try receiver.receiver.judged(logs, isTold: false)
+    }
+    do {
+      let receiver = try TestReceiver(folder)
+      let left = try receiver.receiver.unjudged()
+      #expect(left.map(\.name) == [trace.trace])
+      try receiver.receiver.judged(left, isTold: false)
+      try receiver.receiver.told(try #require(left.first))
+    }
+    #expect(try TestReceiver(folder).receiver.unjudged().isEmpty)
+  }
+
   @Test("room is given back when runs are forgotten, and a full spool takes nothing until then")
   func room() async throws {
     let folder = try TemporaryFolder()

@@ -53,15 +53,18 @@
     }
 
     /// Judges a run by every rule that is for it.
-    func judge(_ log: WrittenRuns.Log) async {
+    ///
+    /// - Returns: what is to be told of it; `nil` where it does not fail, or nobody wants to know.
+    func judge(_ log: WrittenRuns.Log) async -> JSONValue? {
       let cases: [EvalCase]
       do throws(RuleSuite.Refusal) {
         cases = try RuleSuite.cases(
           of: rules, on: [FoundRun(name: log.name, log: .success(log.path))], tellsUnused: false)
       } catch {
-        return Output.error(Visible.line("agent-eval: \(error)"))
+        Output.error(Visible.line("agent-eval: \(error)"))
+        return nil
       }
-      guard !cases.isEmpty else { return }
+      guard !cases.isEmpty else { return nil }
       let outcome = await runner.run(cases)
       count(outcome)
       // What a run is can be told better when more of it has come.
@@ -83,7 +86,16 @@
         let report = ResultsReport(painter: Screen.painter, width: Screen.width)
         Output.lines(outcome.cases.flatMap(report.lines(for:)) + report.skipped(in: outcome))
       }
-      if outcome.count(.fail) > 0 { await notices.tell(told) }
+      return outcome.count(.fail) > 0 && notices.tellsAnybody ? told : nil
+    }
+
+    /// Tells of a run that failed, behind the receiver's back.
+    ///
+    /// - Parameters:
+    ///   - failure: its outcomes.
+    ///   - whenTold: called once that is told, or given up.
+    func tell(_ failure: JSONValue, whenTold: @escaping @Sendable () -> Void) async {
+      await notices.tell(failure, whenTold: whenTold)
     }
 
     private func count(_ outcome: EvalResults) {
@@ -115,7 +127,7 @@
 
     private let command: String?
     private let url: String?
-    private var waiting: [JSONValue] = []
+    private var waiting: [(notice: JSONValue, whenTold: @Sendable () -> Void)] = []
     private var lost = 0
     private var worker: Task<Void, Never>?
 
@@ -124,36 +136,45 @@
       self.url = url
     }
 
+    nonisolated var tellsAnybody: Bool { command != nil || url != nil }
+
     /// Takes a notice; where too many wait, it is counted and dropped.
-    func tell(_ notice: JSONValue) {
-      guard command != nil || url != nil else { return }
+    func tell(_ notice: JSONValue, whenTold: @escaping @Sendable () -> Void) {
       guard waiting.count < Self.waitingLimit else {
         lost += 1
         if lost == 1 { warn("too many failures wait to be told; some are left out") }
-        return
+        return whenTold()
       }
-      waiting.append(notice)
+      waiting.append((notice, whenTold))
       if worker == nil { worker = Task { await work() } }
     }
 
     private func work() async {
-      while !waiting.isEmpty {
-        let notice = waiting.removeFirst()
+      while !Task.isCancelled, let (notice, whenTold) = waiting.first {
         if let command { await run(command, notice) }
         if let url { await post(url, notice) }
+        guard !Task.isCancelled else { break }
+        waiting.removeFirst()
+        whenTold()
       }
       worker = nil
     }
 
     /// Waits for what is waiting, and ends what takes too long.
     func finish() async {
-      guard let worker else { return }
-      let limit = Task {
-        try? await Task.sleep(for: .seconds(Self.secondsAtEnd))
-        worker.cancel()
+      if let worker {
+        let limit = Task {
+          try? await Task.sleep(for: .seconds(Self.secondsAtEnd))
+          worker.cancel()
+        }
+        await worker.value
+        limit.cancel()
       }
-      await worker.value
-      limit.cancel()
+      if !waiting.isEmpty {
+        warn(
+          "\(Figures.count(waiting.count, "failure")) not told yet; the next receiver on the folder tells them"
+        )
+      }
       if lost > 0 { warn("\(Figures.count(lost, "failure")) were not told") }
     }
 

@@ -133,15 +133,17 @@
         run.logs.forEach(tell)
       }
       let logs = written.flatMap(\.logs)
-      if let judge {
-        for log in logs {
-          await judge.judge(log)
-          try receiver.judged([log])
-        }
-      } else {
-        try receiver.judged(logs)
-      }
+      for log in logs { try await judge(log) }
       return !written.isEmpty
+    }
+
+    /// Judges a log and notes that. One that fails is done with once that is told: what this receiver does not come to
+    /// tell, the next one does.
+    private func judge(_ log: WrittenRuns.Log) async throws {
+      let failure = await judge?.judge(log)
+      try receiver.judged([log], isTold: failure == nil)
+      guard let judge, let failure else { return }
+      await judge.tell(failure) { [receiver] in try? receiver.told(log) }
     }
 
     private func tell(_ log: WrittenRuns.Log) {
@@ -166,10 +168,7 @@
     /// What another receiver wrote and did not come to judge.
     private func judgeWhatIsLeft() async {
       do {
-        for log in try receiver.unjudged() {
-          await judge?.judge(log)
-          try receiver.judged([log])
-        }
+        for log in try receiver.unjudged() { try await judge(log) }
       } catch { tell("\(error)") }
     }
 
