@@ -1,3 +1,4 @@
+import Foundation
 import LiveBoundary
 import Synchronization
 import TestSupport
@@ -137,6 +138,20 @@ import Testing
         #expect(beyond.receive(until: "\r\n\r\n").hasPrefix("HTTP/1.1 503"))
         open[0].send(Self.post("again"))
         #expect(open[0].receive(until: "again").hasPrefix("HTTP/1.1 200"))
+      }
+    }
+
+    @Test("a server ends in peace while connections come in")
+    func endsUnderWay() async throws {
+      for _ in 0..<8 {
+        try await serving { port in
+          for _ in 0..<4 {
+            Thread.detachNewThread {
+              for _ in 0..<200 { RawClient(port: port).send(Self.post("x")) }
+            }
+          }
+          Thread.sleep(forTimeInterval: 0.05)
+        }
       }
     }
 

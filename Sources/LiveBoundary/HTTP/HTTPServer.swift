@@ -91,7 +91,7 @@ public struct HTTPServing: Sendable {
     /// Listens to nothing before ``serve(host:port:while:)``.
     public init(_ serving: HTTPServing) { self.serving = serving }
 
-    private typealias Connection = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
+    private typealias Connection = ServedConnection.Ready
 
     /// Serves while some work goes on. When that ends, requests that are being answered are finished first.
     ///
@@ -107,13 +107,8 @@ public struct HTTPServing: Sendable {
         .serverChannelOption(.backlog, value: 256)
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-        .bind(host: host, port: port) { channel in
-          channel.eventLoop.makeCompletedFuture {
-            try channel.pipeline.syncOperations.configureHTTPServerPipeline(
-              withPipeliningAssistance: false)
-            return try Connection(wrappingChannelSynchronously: channel)
-          }
-        }
+        .childChannelOption(.autoRead, value: false)
+        .bind(host: host, port: port) { ServedConnection.accept($0) }
       let port = server.channel.localAddress?.port ?? 0
       return try await server.executeThenClose { connections in
         try await withThrowingTaskGroup(of: Result?.self) { group in
@@ -138,9 +133,10 @@ public struct HTTPServing: Sendable {
     }
 
     /// One request after the other; what breaks a connection is nobody else's concern.
-    private func handle(_ connection: Connection) async {
+    private func handle(_ channel: any Channel) async {
       let isWelcome = load.enter(limit: serving.limits.connections)
       defer { load.leave() }
+      guard let connection = try? await ServedConnection.open(channel) else { return }
       try? await connection.executeThenClose { inbound, outbound in
         guard isWelcome else {
           let request = HTTPServing.Request(method: "", target: "", headers: [])

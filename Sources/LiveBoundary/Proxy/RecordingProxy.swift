@@ -33,8 +33,6 @@
       self.source = source
     }
 
-    private typealias Connection = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
-
     /// Serves on a port that the system picks while some work goes on.
     ///
     /// - Parameters:
@@ -48,12 +46,9 @@
         .serverChannelOption(.backlog, value: 256)
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-      let connect: @Sendable (any Channel) -> EventLoopFuture<Connection> = { channel in
-        channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.configureHTTPServerPipeline(
-            withPipeliningAssistance: false)
-          return try Connection(wrappingChannelSynchronously: channel)
-        }
+        .childChannelOption(.autoRead, value: false)
+      let connect: @Sendable (any Channel) -> EventLoopFuture<any Channel> = {
+        ServedConnection.accept($0)
       }
       let server =
         if let listener = network?.takeListener() {
@@ -85,7 +80,8 @@
     // MARK: Connections
 
     /// One request after the other; what breaks a connection is nobody else's concern.
-    private func handle(_ connection: Connection, _ port: Int) async {
+    private func handle(_ channel: any Channel, _ port: Int) async {
+      guard let connection = try? await ServedConnection.open(channel) else { return }
       let watch = ClientWatch()
       connection.channel.closeFuture.whenComplete { _ in watch.leave() }
       try? await connection.executeThenClose { inbound, outbound in
