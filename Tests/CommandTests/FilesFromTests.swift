@@ -64,6 +64,15 @@ struct FilesFromTests {
     return outcomes.contains("inconclusive") ? 3 : 0
   }
 
+  @Test("a list without a line is no failure, and is told")
+  func noLine() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("good.yaml", Self.rules)
+    let outcome = try await Binary.run(
+      ["run", "good.yaml", "--files-from", "-"], in: folder.path, status: 0)
+    #expect(outcome.output == "" && outcome.errors.contains("no log was judged"))
+  }
+
   @Test("the exit code is that of the worst line, in whatever order they come")
   func exitCodes() async throws {
     let folder = try TemporaryFolder()

@@ -12,6 +12,8 @@ extension RunRequest {
   private struct LineOutcomes {
     private var found: Set<CaseOutcome> = []
 
+    var isEmpty: Bool { found.isEmpty }
+
     mutating func take(_ outcome: CaseOutcome) { found.insert(outcome) }
 
     mutating func take(_ others: LineOutcomes) { found.formUnion(others.found) }
@@ -60,6 +62,7 @@ extension RunRequest {
       if let signal = cancellation.signal { throw Stopped(description: "called off by \(signal)") }
       guard !lines.isEmpty else {
         guard worst.exitCode == 0 else { throw ExitCode(worst.exitCode) }
+        if worst.isEmpty { Output.error("note: no line came, so that no log was judged") }
         return
       }
       worst.take(try await self.judge(lines, judge, jobs: options.jobs))
