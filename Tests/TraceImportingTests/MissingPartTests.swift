@@ -351,4 +351,18 @@ struct MissingPartTests {
       #expect(events.contains { $0.data["caller"] == "agent-x" }, "\(session) \(agent)")
     }
   }
+
+  @Test("a parent that only another trace has is not there")
+  func parentElsewhere() throws {
+    // Both number their spans alike.
+    let (whole, part) = (AgentTraceRequest(1), AgentTraceRequest(2))
+    let stray = part.span(
+      5, below: 2, "execute_tool look_up", 11...12,
+      ["gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look_up"])
+    let body = AgentTraceRequest.request(whole.spans + [stray, part.spans[3]])
+    let file = try ImportedFile(String(decoding: body, as: UTF8.self))
+    #expect(
+      file.logs.map { $0.first?.data["recorded"]?["calls"] == "partial" } == [false, true],
+      "\(file.reports)")
+  }
 }

@@ -57,10 +57,12 @@ extension SpanFormatAdapter {
 extension [TraceSpan] {
   /// Whether a part of what they tell of is missing: none of them is a root, one that is has not ended, or one's parent is
   /// not there. The root of a run that we exported may stand below the call that it is.
-  func isOpen(amongIDs ids: Set<String>) -> Bool {
+  ///
+  /// - Parameter set: all spans that came with them.
+  func isOpen(in set: SpanSet) -> Bool {
     let roots = filter { $0.parent == nil || $0.headsRun }
     return roots.isEmpty || roots.contains(where: \.isOpen)
-      || contains { $0.parent.map { !ids.contains($0) } ?? false }
+      || !allSatisfy(set.holdsParent)
   }
 }
 
@@ -93,8 +95,7 @@ enum SpanFormats {
     _ runs: [[TraceSpan]], of set: SpanSet, _ contents: SpanContents, asRead: SpanSet,
     format: ImportFormat
   ) -> [SourceRun] {
-    let ids = Set(set.spans.map(\.id))
-    return runs.enumerated().map { index, spans in
+    runs.enumerated().map { index, spans in
       SourceRun(index: runs.count == 1 ? nil : index) { () throws(ImportError) in
         // A log that goes along tells nothing of what the file holds besides.
         if spans.contains(where: \.carriesLog), set.unread.isEmpty,
@@ -108,7 +109,7 @@ enum SpanFormats {
           of: spans, records: set.records, contents: contents, format: format)
         graph.unread += set.unread
         // What the file does not hold of a trace may be calls.
-        if spans.isOpen(amongIDs: ids) { graph.mayGoOn = true }
+        if spans.isOpen(in: set) { graph.mayGoOn = true }
         graph.unread += spans.filter { $0["agent_eval.partial"]?.boolValue == true }.map(\.pointer)
         graph.markCallsNotRead(
           among: spans.flatMap { $0.sightings(records: set.records[$0.id] ?? []) }

@@ -58,7 +58,7 @@ public struct ReceivedRuns {
       let isCall = root?.parent != nil
       return Run(
         trace: trace, name: isCall ? "\(trace)-\(root?.id ?? "")" : trace,
-        isOpen: spans.isOpen(amongIDs: ids),
+        isOpen: spans.isOpen(in: set),
         startedMicroseconds: Int(clamping: (spans.first?.start ?? 0) / 1_000), index: index)
     }
     let inRuns = spans.reduce(0) { $0 + $1.count }

@@ -106,6 +106,13 @@ struct SpanSet {
     spans.append(span)
   }
 
+  /// Whether the parent of a span is there, in the trace of that span: other traces may have the same ids. What tells no
+  /// trace is the first of its own.
+  func holdsParent(of span: TraceSpan) -> Bool {
+    guard let parent = span.parent else { return true }
+    return indexByID[span.trace + parent] != nil || indexByID[parent + parent] != nil
+  }
+
   /// Names the place of each span by its ids, so that it does not matter in which request it came.
   mutating func namePlacesByIDs() {
     for index in spans.indices {
