@@ -16,7 +16,8 @@ struct SpanContent {
   /// - Parameter records: the log records of the span.
   init(of span: TraceSpan, records: [TraceSpan.Event]) {
     readCurrent(span, records)
-    if outputs == nil || inputs == nil { readPerMessage(span, records) }
+    if outputs == nil || inputs == nil { readPerMessage(span, span.events + records) }
+    if outputs == nil || inputs == nil { readListed(span) }
     if outputs == nil || inputs == nil { readOpenInference(span) }
     if outputs == nil || inputs == nil { readAISDK(span) }
     if outputs == nil || inputs == nil { readPayloads(span) }
@@ -62,11 +63,32 @@ struct SpanContent {
     return message.isEmpty ? [] : [message]
   }
 
+  /// The same events as a list in an attribute, as pydantic-ai's first version and Logfire write them.
+  private mutating func readListed(_ span: TraceSpan) {
+    guard let told = span["events"],
+      let list = (told.stringValue.flatMap(JSONText.parse) ?? told).arrayValue
+    else { return }
+    let events = list.compactMap { element -> TraceSpan.Event? in
+      guard let body = element.objectValue else { return nil }
+      let role = body["role"]?.stringValue.map { "gen_ai.\($0).message" }
+      let name = body["message"]?.objectValue != nil ? "gen_ai.choice" : role
+      return (body["event.name"]?.stringValue ?? name).map {
+        TraceSpan.Event(name: $0, attributes: body)
+      }
+    }
+    if events.count < list.count { isDamaged = true }
+    readPerMessage(span, events, endsWithReply: true)
+  }
+
   /// `gen_ai.user.message`, `gen_ai.choice`: an event, or a log record, for each message.
-  private mutating func readPerMessage(_ span: TraceSpan, _ records: [TraceSpan.Event]) {
+  ///
+  /// - Parameter endsWithReply: whether the reply may stand last among what was shown, with no word of its own.
+  private mutating func readPerMessage(
+    _ span: TraceSpan, _ events: [TraceSpan.Event], endsWithReply: Bool = false
+  ) {
     var shown: [ReadMessage] = []
     var answered: [ReadMessage] = []
-    for event in span.events + records where event.name.hasPrefix("gen_ai.") {
+    for event in events where event.name.hasPrefix("gen_ai.") {
       let word = event.name.dropFirst("gen_ai.".count)
       if word == "choice" {
         var body = event.attributes
@@ -96,7 +118,15 @@ struct SpanContent {
         if body["role"] == nil { body["role"] = .string(String(word.dropLast(8))) }
         if body["role"] == "tool", body["tool_call_id"] == nil { body["tool_call_id"] = body["id"] }
         shown += message(body, at: span.pointer)
+      } else if word == "unknown", let item = event.attributes["data"] {
+        // An item of the Responses interface that is no message.
+        shown += MessageReader.read(item, at: span.pointer) ?? []
       }
+    }
+    if endsWithReply, answered.isEmpty {
+      let count = shown.reversed().prefix { $0.role == .assistant }.count
+      answered = Array(shown.suffix(count))
+      shown.removeLast(count)
     }
     if inputs == nil, !shown.isEmpty { inputs = shown }
     if outputs == nil, !answered.isEmpty, answered.contains(where: { !$0.isEmpty }) {
@@ -211,11 +241,12 @@ struct SpanContent {
   static let outputKeys = [
     "output.value", "langfuse.observation.output", "gen_ai.completion", "mlflow.spanOutputs",
     "traceloop.entity.output", "gcp.vertex.agent.llm_response", "langsmith.outputs",
-    "gen_ai.event.content", "response_data",
+    "gen_ai.event.content", "output", "response_data",
   ]
   static let inputKeys = [
     "input.value", "langfuse.observation.input", "gen_ai.prompt", "mlflow.spanInputs",
-    "traceloop.entity.input", "gcp.vertex.agent.llm_request", "langsmith.inputs", "request_data",
+    "traceloop.entity.input", "gcp.vertex.agent.llm_request", "langsmith.inputs", "input",
+    "request_data",
   ]
 
   /// Whether a text begins as an object or list does, in JSON or in what a program prints of one.

@@ -112,7 +112,7 @@ struct SpanGraph {
       }
     }
     var twins = SpanTwins()
-    for call in found {
+    for call in Self.joiningStreams(found) {
       let above = tree.idsAbove(call.span)
       let place = twins.candidates(for: call.span, named: call.content.responseId, below: above)
         .first { isSame(models[$0], call, above) }
@@ -124,6 +124,31 @@ struct SpanGraph {
         models.append(call)
       }
     }
+  }
+
+  /// With what came of a stream at the call that began it. Logfire tells it beside that call's span when the stream ends,
+  /// in one without a duration and of the same request.
+  private static func joiningStreams(_ calls: [ModelCall]) -> [ModelCall] {
+    var joined: [ModelCall] = []
+    var open: [JSONValue: [Int]] = [:]
+    for call in calls {
+      guard let request = call.span["request_data"] else {
+        joined.append(call)
+        continue
+      }
+      let place: JSONValue = [
+        .string(call.span.trace), .string(call.span.parent ?? ""), .string(call.span.scope),
+        request,
+      ]
+      if call.isTold, call.span.start == call.span.end, let begun = open[place]?.first {
+        open[place]?.removeFirst()
+        joined[begun] = merged(joined[begun], call)
+        continue
+      }
+      if !call.isTold, call.span.failure == nil { open[place, default: []].append(joined.count) }
+      joined.append(call)
+    }
+    return joined
   }
 
   /// Whether two spans tell of one call: by the id of its response, else one within the other, and neither says

@@ -145,6 +145,7 @@ extension TraceSpan {
 
   /// Spans of before there were words for them.
   private var olderKind: SpanKind? {
+    if let kind = agentsDataKind { return kind }
     if self["gcp.vertex.agent.tool_call_args"] != nil { return .tool }
     if self["gcp.vertex.agent.llm_request"] != nil { return .model }
     if text("llm.request.type") == "chat" || text("llm.request.type") == "completion" {
@@ -168,8 +169,19 @@ extension TraceSpan {
     return nil
   }
 
+  /// What it is where it has the members of the OpenAI Agents SDK's own data of a span as attributes, as Logfire writes
+  /// them.
+  var agentsDataKind: SpanKind? {
+    func has(_ keys: String...) -> Bool { keys.allSatisfy { attributes[$0] != nil } }
+    if has("from_agent", "to_agent") { return .handoff }
+    if has("name", "input", "mcp_data") { return .tool }
+    if has("name", "handoffs", "output_type") { return .agent }
+    return has("sdk_span_type") ? .step : nil
+  }
+
   /// The agent that it runs, or belongs to.
   var agentName: String? {
     text("gen_ai.agent.name", "agent.name", "agent_name", "graph.node.id", "langfuse.trace.name")
+      ?? (agentsDataKind == .agent ? text("name") : nil)
   }
 }

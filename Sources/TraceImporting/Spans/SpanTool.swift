@@ -48,6 +48,7 @@ struct SpanTool {
       return name
     }
     if let name = span.text("traceloop.entity.name") { return name }
+    if span.agentsDataKind == .tool, let name = span.text("name") { return name }
     for prefix in ["execute_tool ", "running tool: ", "Tool: "] where span.name.hasPrefix(prefix) {
       return String(span.name.dropFirst(prefix.count))
     }
@@ -66,14 +67,14 @@ struct SpanTool {
     "gen_ai.tool.call.arguments", "ai.toolCall.args", "tool_arguments",
     "gcp.vertex.agent.tool_call_args",
     "input.value", "langfuse.observation.input", "gen_ai.prompt", "mlflow.spanInputs",
-    "traceloop.entity.input", "langsmith.inputs", "gen_ai.tool.arguments",
+    "traceloop.entity.input", "langsmith.inputs", "gen_ai.tool.arguments", "input",
   ]
   /// The attributes that hold what came back.
   static let outputKeys = [
     "gen_ai.tool.call.result", "ai.toolCall.result", "tool_response",
     "gcp.vertex.agent.tool_response",
     "output.value", "langfuse.observation.output", "gen_ai.completion", "mlflow.spanOutputs",
-    "traceloop.entity.output", "langsmith.outputs", "gen_ai.tool.result",
+    "traceloop.entity.output", "langsmith.outputs", "gen_ai.tool.result", "output",
   ]
 
   private mutating func readInput(_ span: TraceSpan, _ records: [TraceSpan.Event]) {

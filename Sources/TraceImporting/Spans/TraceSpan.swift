@@ -58,11 +58,13 @@ struct TraceSpan {
   var failure: String? {
     let exception = events.last { $0.name == "exception" }
     let type = text("error.type")
+    // The OpenAI Agents SDK's, `{"message","data"}`.
+    let told = self["error"].flatMap { $0.stringValue.flatMap(JSONText.parse) ?? $0 }
     let isError =
-      hasFailed || type != nil || self["error"]?.boolValue == true
+      hasFailed || type != nil || told?.boolValue == true || told?.objectValue != nil
       || text("langfuse.observation.level") == "ERROR" || self["gen_ai.tool.status"] == "error"
     guard isError else { return nil }
-    return exception?.attributes["exception.message"]?.stringValue
+    return exception?.attributes["exception.message"]?.stringValue ?? told?["message"]?.stringValue
       ?? text("langfuse.observation.status_message", "error.message") ?? statusMessage ?? type
       ?? "error"
   }

@@ -1,0 +1,116 @@
+import AgentTrace
+import TestSupport
+import Testing
+import TraceImporting
+
+/// Traces whose spans hold the events of a call as a list in an attribute, and the OpenAI Agents SDK's data of a span as
+/// attributes of the same names.
+struct ListedEventTests {
+  private static let asked: JSONValue = [
+    "role": "assistant",
+    "tool_calls": [
+      ["id": "c1", "type": "function", "function": ["name": "look", "arguments": "{\"id\":7}"]]
+    ],
+  ]
+
+  private static func named(_ name: String, _ body: JSONValue) -> JSONValue {
+    var object = body.objectValue ?? [:]
+    object["event.name"] = .string("gen_ai.\(name)")
+    return .object(object)
+  }
+
+  private static let question = named("user.message", ["role": "user", "content": "q"])
+  private static let shown: [JSONValue] = [
+    question, named("assistant.message", asked),
+    named("tool.message", ["role": "tool", "id": "c1", "name": "look", "content": "r"]),
+  ]
+
+  private static func chat(_ events: [JSONValue]) -> JSONObject {
+    [
+      "gen_ai.operation.name": "chat", "gen_ai.system": "openai", "gen_ai.request.model": "m",
+      "gen_ai.usage.input_tokens": 10, "events": SpanSource.text(.array(events)),
+    ]
+  }
+
+  @Test(
+    "a reply in a list of events is the choice, else what stands last", arguments: [true, false])
+  func listed(_ hasChoice: Bool) throws {
+    func reply(_ message: JSONValue) -> JSONValue {
+      hasChoice
+        ? Self.named("choice", ["index": 0, "message": message])
+        : Self.named("assistant.message", message)
+    }
+    var source = SpanSource.run()
+    source.spans[1].attributes = Self.chat([Self.question, reply(Self.asked)])
+    source.spans[3].attributes = Self.chat(
+      Self.shown + [reply(["role": "assistant", "content": "done"])])
+    let file = try source.imported()
+    #expect(file.data(.decision).map { $0["kind"] } == ["tool", "answer"], "\(file.errors)")
+    #expect(file.data(.decision).first?["calls"]?[0]?["input"] == ["id": 7])
+    #expect(file.data(.toolResult).map { $0["data"] } == ["r"])
+    #expect(file.stop == "success final_answer")
+    #expect(file.data(.runStarted).first?["recorded"]?["calls"] == nil)
+  }
+
+  @Test("a list of events without a reply tells none")
+  func withoutReply() throws {
+    var source = SpanSource.run()
+    source.spans[3].attributes = Self.chat(Self.shown)
+    let file = try source.imported()
+    #expect(file.data(.decision).map { $0["kind"] } == ["tool"])
+    #expect(file.stop == nil)
+    #expect(file.data(.runStarted).first?["recorded"]?["calls"] == "partial")
+  }
+
+  @Test("the OpenAI Agents SDK's data of a span says what it is", arguments: [true, false])
+  func agentsData(_ hasFailed: Bool) throws {
+    var source = SpanSource()
+    source.add("a0", under: nil, "OpenAI Agents trace: {name}", 0...100, ["name": "Agent workflow"])
+    source.add(
+      "a1", under: "a0", "Agent run: {name!r}", 1...99,
+      ["name": "helper", "handoffs": [], "tools": ["look"], "output_type": "str"])
+    source.add(
+      "b1", under: "a1", "Responses API with {gen_ai.request.model!r}", 10...20,
+      Self.chat([Self.question, Self.named("assistant.message", Self.asked)]))
+    var tool: JSONObject = [
+      "name": "look", "input": "{\"id\":7}", "output": "r", "mcp_data": "null",
+      "gen_ai.system": "openai",
+    ]
+    if hasFailed {
+      tool["error"] = SpanSource.text(["message": "no", "data": ["tool_name": "look"]])
+    }
+    source.add("c1", under: "a1", "Function: {name}", 30...40, tool)
+    source.add(
+      "d1", under: "a1", "Responses API with {gen_ai.request.model!r}", 50...60,
+      Self.chat(
+        Self.shown
+          + [Self.named("assistant.message", ["role": "assistant", "content": "done"])]))
+    let file = try source.imported()
+    #expect(file.data(.runStarted).first?["agent"]?["name"] == "helper")
+    let calls = file.data(.decision).first?["calls"]?.arrayValue ?? []
+    #expect(calls.map { $0["name"] } == ["look"])
+    #expect(calls.first?["providerCallId"] == "c1")
+    #expect(file.data(.toolResult).map { $0["status"] } == [hasFailed ? "error" : "ok"])
+    #expect(file.stop == "success final_answer")
+    #expect(file.data(.runStarted).first?["recorded"]?["calls"] == nil)
+  }
+
+  @Test("what came of a stream belongs to the call that began it, where it is told beside it")
+  func streams() throws {
+    var source = SpanSource.run()
+    source.spans[3].attributes["request_data"] = SpanSource.text(["model": "m", "stream": true])
+    source.spans[3].attributes["gen_ai.output.messages"] = nil
+    source.add(
+      "d2", under: "a1", "streaming response from m took 1s", 70...70, source.spans[3].attributes)
+    source.spans[4].attributes["gen_ai.output.messages"] = SpanSource.text([
+      SpanSource.answer("done")
+    ])
+    var file = try source.imported()
+    #expect(file.data(.modelResult).count == 2)
+    #expect(file.stop == "success final_answer")
+    // Of another request it is a call of its own.
+    source.spans[4].attributes["request_data"] = SpanSource.text(["model": "other"])
+    file = try source.imported()
+    #expect(file.data(.modelResult).count == 3)
+  }
+}
