@@ -84,7 +84,10 @@ struct MessageContent: Hashable {
       }
     case "tool_use", "tool_result":
       throw ImportError(
-        .unsupported("content blocks of type \(type), as the Anthropic interface has them"),
+        .wrongShape(
+          expected:
+            "messages of the chat interface; blocks of type \(type), as Anthropic has them, "
+            + "are read by `import messages`"),
         at: pointer.appending("content").appending(String(index)))
     default: return nil
     }

@@ -376,6 +376,28 @@ struct MessageListTests {
     #expect(file.data(.runStarted).first?["source"]?["unread"] == nil)
   }
 
+  @Test(
+    "several runs of which one has what the chat interface has not are read each, as lines and as lists",
+    arguments: [true, false])
+  func severalRuns(_ areObjects: Bool) throws {
+    let lists = [
+      #"[{"role":"user","content":"q"},{"role":"assistant","content":"a"}]"#,
+      #"""
+      [{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"ls","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"r"}]},{"role":"assistant","content":"done"}]
+      """#,
+    ]
+    let runs = areObjects ? lists.map { "{\"messages\":\($0)}" } : lists
+    let list = "[\(runs.joined(separator: ","))]"
+    let files = [(list, "r.json"), (runs.joined(separator: "\n"), "r.jsonl")]
+    for (text, name) in files {
+      let file = try ImportedFile(text, name: name)
+      #expect(file.reports.first?.format == .messages)
+      #expect(file.errors.isEmpty, "\(file.errors)")
+      let calls = file.logs.map { $0.filter { $0.type == .toolResult }.count }
+      #expect(calls == [0, 1])
+    }
+  }
+
   @Test("a session of goose in lines is one run behind its first line")
   func goose() throws {
     let file = try ImportedFile(

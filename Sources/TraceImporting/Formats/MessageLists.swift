@@ -13,15 +13,19 @@ enum MessageLists: FormatAdapter {
 
   static func recognizes(_ document: SourceDocument) -> Bool {
     switch document {
-    case .value(let value): return isForeign(value)
+    case .value(let value):
+      return isForeign(value) || severalRuns(in: value)?.contains(where: isForeignRun) == true
     case .lines(let lines):
       if MessageRecords.recognizes(document) { return true }
+      if lines.contains(where: { line in (try? line.content.get()).map(isForeignRun) ?? false }) {
+        return true
+      }
       let messages = messages(among: lines)
       if messages.count < lines.count { return true }
       guard let first = messages.first, let value = try? first.content.get() else {
         return false
       }
-      return isForeign(value) || isForeignMessage(value) || messages.contains(where: isForeignList)
+      return isForeign(value) || isForeignMessage(value)
     case .parts: return false
     }
   }
@@ -41,11 +45,26 @@ enum MessageLists: FormatAdapter {
     return object["role"] == nil && MessageFinder.find(value, at: JSONPointer()) != nil
   }
 
-  /// Whether a line is a list of its own that tells whose it is. One of nothing but texts is the same everywhere, so that
-  /// the first of many need not tell it.
-  private static func isForeignList(_ line: SourceDocument.Line) -> Bool {
-    guard let value = try? line.content.get() else { return false }
-    return (value.arrayValue ?? value["messages"]?.arrayValue) != nil && isForeign(value)
+  /// The runs of a list of several: lists of messages, or objects that hold one. `nil` for a list of messages, and for
+  /// the batch of one in which LangChain asks models.
+  private static func severalRuns(in value: JSONValue) -> [JSONValue]? {
+    guard let elements = value.arrayValue, let first = elements.first,
+      elements.count > 1 || first.arrayValue == nil,
+      elements.allSatisfy({ element in
+        list(ofRun: element).map { $0.isEmpty || $0[0].objectValue != nil } ?? false
+      })
+    else { return nil }
+    return elements
+  }
+
+  private static func list(ofRun value: JSONValue) -> [JSONValue]? {
+    value.arrayValue ?? (value["role"] == nil ? value["messages"]?.arrayValue : nil)
+  }
+
+  /// Whether a run among several tells that it is none of the chat interface. One of nothing but texts is the same
+  /// everywhere, so that the first of many need not tell it.
+  private static func isForeignRun(_ value: JSONValue) -> Bool {
+    list(ofRun: value) != nil && isForeign(value)
   }
 
   /// Whether a value beside a list is what a model's interface answered.
@@ -103,23 +122,32 @@ enum MessageLists: FormatAdapter {
     if MessageRecords.recognizes(document) { return MessageRecords.runs(in: document) }
     switch document {
     case .value(let value):
+      if let elements = severalRuns(in: value) {
+        return elements.enumerated().map { index, element in
+          SourceRun(index: index) { () throws(ImportError) in
+            try carriedOrRun(element, at: JSONPointer(tokens: [String(index)]))
+          }
+        }
+      }
       return [
         SourceRun(index: nil) { () throws(ImportError) in
           try carriedOrRun(value, at: JSONPointer())
         }
       ]
     case .lines(let lines):
-      var elements: [(JSONPointer, JSONValue)] = []
       let lines = messages(among: lines)
-      for line in lines {
-        elements.append((JSONPointer(tokens: [String(line.index)]), try line.content.get()))
-      }
-      if let first = elements.first, MessageReader.read(first.1, at: first.0) == nil {
-        return zip(lines, elements).map { line, element in
+      let first = lines.lazy.compactMap { try? $0.content.get() }.first
+      if let first, MessageReader.read(first, at: JSONPointer()) == nil {
+        return lines.map { line in
           SourceRun(index: line.index) { () throws(ImportError) in
-            try carriedOrRun(element.1, at: element.0)
+            try carriedOrRun(
+              try line.content.get(), at: JSONPointer(tokens: [String(line.index)]))
           }
         }
+      }
+      var elements: [(JSONPointer, JSONValue)] = []
+      for line in lines {
+        elements.append((JSONPointer(tokens: [String(line.index)]), try line.content.get()))
       }
       return [
         SourceRun(index: nil) { () throws(ImportError) in
