@@ -95,6 +95,44 @@ struct ListedEventTests {
     #expect(file.data(.runStarted).first?["recorded"]?["calls"] == nil)
   }
 
+  @Test("LiveKit's nodes wrap the calls of their models, and its tools say what became of them")
+  func liveKit() throws {
+    let call = SpanSource.text([
+      "id": "c1", "type": "function", "function": ["name": "look", "arguments": "{\"id\":7}"],
+    ])
+    var source = SpanSource()
+    source.add("a1", under: nil, "agent_session", 0...100, ["lk.agent_name": "bot"])
+    let models: [(String, ClosedRange<Int>, JSONObject)] = [
+      ("b", 10...20, ["role": "assistant", "tool_calls": [call]]),
+      ("d", 50...60, ["role": "assistant", "content": "done"]),
+    ]
+    for (id, times, reply) in models {
+      let model: JSONObject = ["gen_ai.request.model": "m", "gen_ai.provider.name": "p"]
+      var node = model
+      node["lk.pii.chat_ctx"] = "{\"items\":[]}"
+      source.add(id + "1", under: "a1", "llm_node", times, node)
+      var request = model
+      request["gen_ai.operation.name"] = "chat"
+      source.add(id + "2", under: id + "1", "llm_request", times, request)
+      source.logs.append((id + "2", "gen_ai.user.message", ["content": "q"], [:], times.lowerBound))
+      source.logs.append((id + "2", "gen_ai.choice", reply, [:], times.upperBound))
+    }
+    source.add(
+      "c1", under: "a1", "function_tool", 30...40,
+      [
+        "lk.function_tool.id": "c1", "lk.function_tool.name": "look",
+        "lk.pii.function_tool.arguments": "{\"id\":7}", "lk.pii.function_tool.output": "no",
+        "lk.function_tool.is_error": true,
+      ])
+    let file = try source.imported()
+    #expect(file.data(.modelResult).count == 2, "\(file.errors)")
+    #expect(file.data(.decision).map { $0["kind"] } == ["tool", "answer"])
+    #expect(file.data(.decision).first?["calls"]?[0]?["providerCallId"] == "c1")
+    #expect(file.data(.toolResult).map { $0["status"] } == ["error"])
+    #expect(file.data(.runStarted).first?["agent"] == ["name": "bot"])
+    #expect(file.data(.runStarted).first?["recorded"]?["calls"] == nil)
+  }
+
   @Test("what came of a stream belongs to the call that began it, where it is told beside it")
   func streams() throws {
     var source = SpanSource.run()

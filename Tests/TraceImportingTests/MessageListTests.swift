@@ -398,6 +398,26 @@ struct MessageListTests {
     }
   }
 
+  @Test(
+    "calls that stand as texts of JSON are calls: each, all, or in a reply that says that it ended with calls",
+    arguments: [
+      #""tool_calls":["{\"id\":\"c\",\"type\":\"function\",\"function\":{\"name\":\"ls\",\"arguments\":\"{}\"}}"]"#,
+      #""tool_calls":"[{\"id\":\"c\",\"type\":\"function\",\"function\":{\"name\":\"ls\",\"arguments\":\"{}\"}}]""#,
+      #""finish_reason":"tool_calls","content":"[{\"id\":\"c\",\"type\":\"function\",\"function\":{\"name\":\"ls\",\"arguments\":\"{}\"}}]""#,
+    ])
+  func callsAsTexts(_ told: String) throws {
+    let file = try ImportedFile(
+      """
+      [{"role":"user","content":"q"},{"role":"assistant",\(told)},
+       {"role":"tool","tool_call_id":"c","content":"r"}]
+      """, format: .messages)
+    #expect(file.errors.isEmpty, "\(file.errors)")
+    #expect(file.data(.decision).map { $0["kind"] } == ["tool"])
+    #expect(file.data(.decision).first?["calls"]?[0]?["providerCallId"] == "c")
+    #expect(file.data(.toolResult).map { $0["data"] } == ["r"])
+    #expect(file.data(.runStarted).first?["recorded"]?["calls"] == nil)
+  }
+
   @Test("a session of goose in lines is one run behind its first line")
   func goose() throws {
     let file = try ImportedFile(

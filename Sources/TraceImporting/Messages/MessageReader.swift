@@ -122,6 +122,7 @@ enum MessageReader {
   private static func plain(
     _ object: JSONObject, _ value: JSONValue, roleName: String, at pointer: JSONPointer
   ) -> ReadMessage {
+    let object = listingCalls(object)
     let known = role(roleName)
     var message = ReadMessage(
       role: known ?? .other, roleName: roleName, pointer: pointer, raw: value)
@@ -143,6 +144,24 @@ enum MessageReader {
     }
     readAround(object, at: pointer, into: &message)
     return message
+  }
+
+  /// With the calls as a list that are the text of a reply which says that it ended with calls, as Koog writes them.
+  private static func listingCalls(_ object: JSONObject) -> JSONObject {
+    guard let finish = finish(of: object),
+      CallGraph.endsWithCalls.contains(JSONValue.plainKey(finish)), object["tool_calls"] == nil,
+      let list = object["content"]?.stringValue.flatMap(JSONText.parse),
+      let calls = list.arrayValue,
+      !calls.isEmpty,
+      calls.allSatisfy({ call in
+        call["type"] == "function" && call["id"]?.stringValue != nil
+          && call["function"]?["name"]?.stringValue != nil
+      })
+    else { return object }
+    var listed = object
+    listed["content"] = nil
+    listed["tool_calls"] = list
+    return listed
   }
 
   /// Whether a tool's message has its results as parts, rather than as its content.
@@ -210,7 +229,7 @@ enum MessageReader {
     let inParts = message.calls.count
     for key in ["tool_calls", "toolCalls"] {
       guard let calls = object[key], !calls.saysNothing else { continue }
-      guard let elements = calls.arrayValue else {
+      guard let elements = (calls.stringValue.flatMap(JSONText.parse) ?? calls).arrayValue else {
         message.unread.append(pointer.appending(key))
         continue
       }
@@ -249,10 +268,11 @@ enum MessageReader {
     LangChainMessages.readKeywords(of: object, at: pointer, into: &message)
   }
 
-  /// Reads one call of a list, `{"function":{…}}`, `{"custom":{…}}`, `{"name","args"}` or wrapped once more.
+  /// Reads one call of a list, `{"function":{…}}`, `{"custom":{…}}`, `{"name","args"}`, wrapped once more or a text of
+  /// any of these.
   static func read(call value: JSONValue, at pointer: JSONPointer, into message: inout ReadMessage)
   {
-    guard let object = value.objectValue else {
+    guard let object = (value.stringValue.flatMap(JSONText.parse) ?? value).objectValue else {
       message.unread.append(pointer)
       return
     }

@@ -145,7 +145,7 @@ extension TraceSpan {
 
   /// Spans of before there were words for them.
   private var olderKind: SpanKind? {
-    if let kind = agentsDataKind { return kind }
+    if let kind = agentsDataKind ?? liveKitKind { return kind }
     if self["gcp.vertex.agent.tool_call_args"] != nil { return .tool }
     if self["gcp.vertex.agent.llm_request"] != nil { return .model }
     if text("llm.request.type") == "chat" || text("llm.request.type") == "completion" {
@@ -179,9 +179,18 @@ extension TraceSpan {
     return has("sdk_span_type") ? .step : nil
   }
 
+  /// LiveKit's: each node of an agent says beside its model what it was given.
+  private var liveKitKind: SpanKind? {
+    if self["lk.function_tool.name"] != nil { return .tool }
+    if first(["lk.pii.chat_ctx", "lk.chat_ctx"]) != nil { return .step }
+    return first(["lk.tts.label", "lk.pii.input_text", "lk.input_text"]) == nil ? nil : .other
+  }
+
   /// The agent that it runs, or belongs to.
   var agentName: String? {
-    text("gen_ai.agent.name", "agent.name", "agent_name", "graph.node.id", "langfuse.trace.name")
+    text(
+      "gen_ai.agent.name", "agent.name", "agent_name", "graph.node.id", "langfuse.trace.name",
+      "lk.agent_name")
       ?? (agentsDataKind == .agent ? text("name") : nil)
   }
 }

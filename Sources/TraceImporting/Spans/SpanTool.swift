@@ -34,7 +34,7 @@ struct SpanTool {
   private static func toldId(of span: TraceSpan) -> String? {
     span.text(
       "gen_ai.tool.call.id", "tool.id", "tool_call.id", "ai.toolCall.id", "tool.call.id",
-      "langsmith.tool_call_id")
+      "langsmith.tool_call_id", "lk.function_tool.id")
   }
 
   /// The id of the call, without reading what else there is where an attribute says it.
@@ -44,7 +44,9 @@ struct SpanTool {
 
   /// The tool's name.
   static func name(of span: TraceSpan) -> String {
-    if let name = span.text("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "tool_name") {
+    if let name = span.text(
+      "gen_ai.tool.name", "tool.name", "ai.toolCall.name", "tool_name", "lk.function_tool.name")
+    {
       return name
     }
     if let name = span.text("traceloop.entity.name") { return name }
@@ -68,6 +70,7 @@ struct SpanTool {
     "gcp.vertex.agent.tool_call_args",
     "input.value", "langfuse.observation.input", "gen_ai.prompt", "mlflow.spanInputs",
     "traceloop.entity.input", "langsmith.inputs", "gen_ai.tool.arguments", "input",
+    "lk.pii.function_tool.arguments", "lk.function_tool.arguments",
   ]
   /// The attributes that hold what came back.
   static let outputKeys = [
@@ -75,6 +78,7 @@ struct SpanTool {
     "gcp.vertex.agent.tool_response",
     "output.value", "langfuse.observation.output", "gen_ai.completion", "mlflow.spanOutputs",
     "traceloop.entity.output", "langsmith.outputs", "gen_ai.tool.result", "output",
+    "lk.pii.function_tool.output", "lk.function_tool.output",
   ]
 
   private mutating func readInput(_ span: TraceSpan, _ records: [TraceSpan.Event]) {

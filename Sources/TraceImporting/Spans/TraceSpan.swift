@@ -63,6 +63,7 @@ struct TraceSpan {
     let isError =
       hasFailed || type != nil || told?.boolValue == true || told?.objectValue != nil
       || text("langfuse.observation.level") == "ERROR" || self["gen_ai.tool.status"] == "error"
+      || self["lk.function_tool.is_error"]?.boolValue == true
     guard isError else { return nil }
     return exception?.attributes["exception.message"]?.stringValue ?? told?["message"]?.stringValue
       ?? text("langfuse.observation.status_message", "error.message") ?? statusMessage ?? type
