@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 import TraceImporting
 
-/// Traces whose spans hold the events of a call as a list in an attribute, and the OpenAI Agents SDK's data of a span as
-/// attributes of the same names.
+/// Traces whose spans say what they are in words of their own makers: Logfire's lists of events and the OpenAI Agents SDK's
+/// data of a span, LiveKit's nodes, the Gemini CLI's operations, Microsoft's loop.
 struct ListedEventTests {
   private static let asked: JSONValue = [
     "role": "assistant",
@@ -130,6 +130,44 @@ struct ListedEventTests {
     #expect(file.data(.decision).first?["calls"]?[0]?["providerCallId"] == "c1")
     #expect(file.data(.toolResult).map { $0["status"] } == ["error"])
     #expect(file.data(.runStarted).first?["agent"] == ["name": "bot"])
+    #expect(file.data(.runStarted).first?["recorded"]?["calls"] == nil)
+  }
+
+  @Test(
+    "the Gemini CLI's spans tell its calls, and what became of them",
+    arguments: [("success", "ok"), ("error", "error"), ("cancelled", "refused")])
+  func geminiCli(_ state: String, _ status: String) throws {
+    var source = SpanSource.run()
+    source.spans[0].attributes["gen_ai.operation.name"] = "user_prompt"
+    for model in [1, 3] { source.spans[model].attributes["gen_ai.operation.name"] = "llm_call" }
+    let request: JSONValue = ["callId": "c1", "name": "look", "args": ["id": 7]]
+    source.spans[2].attributes = [
+      "gen_ai.operation.name": "tool_call", "gen_ai.tool.name": "look",
+      "gen_ai.tool.call_id": "c1", "gen_ai.input.messages": SpanSource.text(request),
+      "gen_ai.output.messages": SpanSource.text([
+        "status": .string(state), "request": request,
+        "response": [
+          "callId": "c1",
+          "responseParts": [["functionResponse": ["id": "c1", "response": ["output": "r"]]]],
+        ],
+      ]),
+    ]
+    let file = try source.imported()
+    #expect(file.data(.modelResult).count == 2, "\(file.errors)")
+    #expect(file.data(.decision).first?["calls"]?[0]?["input"] == ["id": 7])
+    #expect(file.data(.toolResult).map { $0["status"] } == [.string(status)])
+    #expect(file.data(.runStarted).first?["recorded"]?["calls"] == nil)
+  }
+
+  @Test("a loop around models and tools that counts their tokens is no call, and hides none")
+  func loop() throws {
+    var source = SpanSource.run()
+    for index in source.spans.indices.dropFirst() { source.spans[index].parent = "e1" }
+    source.add(
+      "e1", under: "a1", "orchestrate_tools", 5...90,
+      ["gen_ai.usage.input_tokens": 20, "gen_ai.usage.output_tokens": 4])
+    let file = try source.imported()
+    #expect(file.data(.modelResult).count == 2, "\(file.errors)")
     #expect(file.data(.runStarted).first?["recorded"]?["calls"] == nil)
   }
 

@@ -48,7 +48,11 @@ enum PartReader {
     if let type, takeTyped(type, object, part, at: pointer, into: &message) { return }
     if takeKeyed(object, part, at: pointer, into: &message) { return }
     message.parts.append(part)
-    let isSilent = type.map { silent.contains($0) || $0.hasPrefix("data-") } ?? false
+    let isSilent =
+      type.map {
+        // Microsoft.Extensions.AI names what it has no word for by its own types.
+        silent.contains($0) || $0.hasPrefix("data-") || $0.hasSuffix(".TextReasoningContent")
+      } ?? false
     if !(isSilent && !part.mayHoldCall), !part.saysNothing { message.unread.append(pointer) }
   }
 

@@ -124,6 +124,10 @@ extension TraceSpan {
     "retrieval": .other, "handoff": .handoff, "agent_handoff": .handoff, "chain": .step,
     "unknown": .step, "fetch_response": .other, "guardrail_check": .other,
     "execute_event_loop_cycle": .step, "search_memory": .other, "create_memory": .other,
+    "invoke_swarm": .step, "invoke_graph": .step, "rerank": .other, "query": .other,
+    // The Gemini CLI's.
+    "llm_call": .model, "tool_call": .tool, "agent_call": .agent, "user_prompt": .step,
+    "system_prompt": .step, "schedule_tool_calls": .step,
   ]
   private static let traceloop = Convention(
     key: "traceloop.span.kind",
@@ -146,6 +150,8 @@ extension TraceSpan {
   /// Spans of before there were words for them.
   private var olderKind: SpanKind? {
     if let kind = agentsDataKind ?? liveKitKind { return kind }
+    // Microsoft's loop around the calls of a model and of its tools, with the sum of what they took.
+    if name == "orchestrate_tools" { return .step }
     if self["gcp.vertex.agent.tool_call_args"] != nil { return .tool }
     if self["gcp.vertex.agent.llm_request"] != nil { return .model }
     if text("llm.request.type") == "chat" || text("llm.request.type") == "completion" {

@@ -34,7 +34,7 @@ struct SpanTool {
   private static func toldId(of span: TraceSpan) -> String? {
     span.text(
       "gen_ai.tool.call.id", "tool.id", "tool_call.id", "ai.toolCall.id", "tool.call.id",
-      "langsmith.tool_call_id", "lk.function_tool.id")
+      "langsmith.tool_call_id", "lk.function_tool.id", "gen_ai.tool.call_id")
   }
 
   /// The id of the call, without reading what else there is where an attribute says it.
@@ -82,7 +82,7 @@ struct SpanTool {
   ]
 
   private mutating func readInput(_ span: TraceSpan, _ records: [TraceSpan.Event]) {
-    var value = span.first(Self.inputKeys)
+    var value = span.first(Self.inputKeys) ?? span.ofGeminiCli("gen_ai.input.messages")
     for event in span.events + records where value == nil && event.name == "gen_ai.tool.message" {
       value = event.attributes["content"]
       id = id ?? event.attributes["id"]?.stringValue
@@ -105,6 +105,10 @@ struct SpanTool {
       // Positional ones have no names here.
       return object["args"]?.saysNothing == true ? named : nil
     }
+    // The Gemini CLI's request.
+    if let inner = object["args"], inner.objectValue != nil, object["callId"] != nil {
+      return inner
+    }
     // What LangChain's callbacks wrap them in.
     if let inner = object["tool_call"]?["args"] ?? object["inputs"], object.count <= 5,
       object["tags"] != nil || object["type"] != nil || object["tool_call"] != nil
@@ -119,7 +123,7 @@ struct SpanTool {
   }
 
   private mutating func readOutput(_ span: TraceSpan, _ records: [TraceSpan.Event]) {
-    if let value = span.first(Self.outputKeys) {
+    if let value = span.first(Self.outputKeys) ?? span.ofGeminiCli("gen_ai.output.messages") {
       take(value)
     } else if let key = Self.outputKeys.first(where: { span.attributes[$0] != nil }) {
       // It says that there was nothing.
@@ -166,6 +170,15 @@ struct SpanTool {
       if isError { status = .error }
       return
     }
+    // The Gemini CLI's call, as it became.
+    if object["request"] != nil, let state = object["status"]?.stringValue,
+      let parts = object["response"]?["responseParts"]?.arrayValue
+    {
+      data = Told(text: parts.first?["functionResponse"]?["response"] ?? .array(parts))
+      if state == "error" { status = .error }
+      if state == "cancelled" { status = .refused }
+      return
+    }
     if object["type"] == "tool" || object["tool_call_id"] != nil, let content = object["content"] {
       data = Told(text: content)
       id = id ?? object["tool_call_id"]?.stringValue
@@ -174,6 +187,13 @@ struct SpanTool {
       data = Told(text: response)
       if response["error"]?.saysNothing == false { status = .error }
     }
+  }
+}
+
+extension TraceSpan {
+  /// What a tool's span of the Gemini CLI holds in the place of a model's messages.
+  fileprivate func ofGeminiCli(_ key: String) -> JSONValue? {
+    self["gen_ai.operation.name"] == "tool_call" ? self[key] : nil
   }
 }
 
