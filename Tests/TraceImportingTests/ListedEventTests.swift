@@ -1,5 +1,4 @@
 import AgentTrace
-import TestSupport
 import Testing
 import TraceImporting
 
@@ -157,6 +156,42 @@ struct ListedEventTests {
     #expect(file.data(.decision).first?["calls"]?[0]?["input"] == ["id": 7])
     #expect(file.data(.toolResult).map { $0["status"] } == [.string(status)])
     #expect(file.data(.runStarted).first?["recorded"]?["calls"] == nil)
+  }
+
+  @Test("the beginning and the end of a call that have spans of their own are one call")
+  func halves() throws {
+    var source = SpanSource()
+    func add(
+      _ id: String, _ name: String, _ times: ClosedRange<Int>, _ kind: String, _ told: JSONObject
+    ) {
+      var attributes = told
+      attributes["openinference.span.kind"] = .string(kind)
+      source.add(id, under: id == "a1" ? nil : "a1", name, times, attributes)
+    }
+    add("a1", "agent", 0...100, "AGENT", ["input.value": "q"])
+    for (id, number, start) in [("b", 3, 10), ("c", 4, 12)] {
+      let input = "{\"id\":\(number)}"
+      add(
+        id + "1", "tool.look.start-\(number)", start...99, "TOOL",
+        ["tool.parameters": .string(input)])
+      add(
+        id + "2", "tool.look.success-\(9 - number)", (start + 20)...99, "TOOL",
+        ["tool.parameters": .string(input), "output.value": .string("r\(number)")])
+      add(id + "3", "tool.look.finish-\(number)", (start + 20)...99, "TOOL", [:])
+    }
+    let message: JSONObject = [
+      "llm.output_messages.0.message.role": "assistant",
+      "llm.output_messages.0.message.content": "done",
+    ]
+    add("d1", "chat.start-1", 50...99, "LLM", [:])
+    add("d2", "chat.success-1", 60...99, "LLM", message)
+    add("d3", "chat.finish-1", 60...99, "LLM", [:])
+    let file = try source.imported()
+    let calls = file.data(.decision).flatMap { $0["calls"]?.arrayValue ?? [] }
+    #expect(calls.map { $0["name"] } == ["tool.look", "tool.look"], "\(file.errors)")
+    #expect(calls.map { $0["input"] } == [["id": 3], ["id": 4]] as [JSONValue?])
+    #expect(file.data(.toolResult).map { $0["data"] } == ["r3", "r4"])
+    #expect(file.data(.modelResult).count == 1)
   }
 
   @Test("a loop around models and tools that counts their tokens is no call, and hides none")

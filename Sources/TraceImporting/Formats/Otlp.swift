@@ -79,7 +79,7 @@ enum SpanFormats {
   /// The runs of some spans.
   static func runs(of set: SpanSet, format: ImportFormat) -> [SourceRun] {
     let asRead = set
-    let set = set.puttingRecordsInOrder().markingCutValues()
+    let set = set.puttingRecordsInOrder().markingCutValues().joiningHalves()
     let contents = SpanContents()
     return runs(
       SpanRuns.runs(of: set, contents), of: set, contents, asRead: asRead, format: format)

@@ -45,7 +45,7 @@ public struct ReceivedRuns {
     var set = try adapter.spans(in: .parts(parts))
     set.namePlacesByIDs()
     let asRead = set
-    set = set.puttingRecordsInOrder().markingCutValues()
+    set = set.puttingRecordsInOrder().markingCutValues().joiningHalves()
     let contents = SpanContents()
     let links = CallLinks(of: set, contents)
     (asked, wanted) = (Set(links.asked.keys), links.wanted)

@@ -116,6 +116,14 @@ struct SpanSet {
     return indexByID[span.trace + parent] != nil || indexByID[parent + parent] != nil
   }
 
+  /// With other spans in the place of these.
+  func replacing(_ others: [TraceSpan]) -> SpanSet {
+    var set = self
+    (set.spans, set.indexByID) = (others, [:])
+    for (index, span) in others.enumerated() { set.indexByID[span.trace + span.id] = index }
+    return set
+  }
+
   /// Names the place of each span by its ids, so that it does not matter in which request it came.
   mutating func namePlacesByIDs() {
     for index in spans.indices {

@@ -1,0 +1,93 @@
+import AgentTrace
+
+extension SpanSet {
+  /// With the beginning and the end of a call told as one where an instrumentation makes a span of each: BeeAI's
+  /// `tool.search.start-12`, `tool.search.success-12` and `tool.search.finish-12` tell of one execution.
+  func joiningHalves() -> SpanSet {
+    var halves: [String: [Int]] = [:]
+    for (place, span) in spans.enumerated() {
+      if let half = span.half { halves["\(span.trace) \(half.stem)", default: []].append(place) }
+    }
+    guard !halves.isEmpty else { return self }
+    var joined = spans
+    var places: [Int: Int] = [:]
+    for group in halves.values {
+      let ordered = group.sorted { SpanRuns.isBefore(spans[$0], spans[$1]) }
+      for place in ordered {
+        if let half = spans[place].half { joined[place].tellWhole(half.stem) }
+      }
+      let told = ordered.filter { spans[$0].half?.word != "finish" }
+      // That it is over says nothing of its own.
+      if let first = told.first {
+        for place in ordered where !told.contains(place) { places[place] = first }
+      }
+      var open = told.filter { spans[$0].half?.word == "start" }
+      for end in told where spans[end].half?.word != "start" {
+        guard let begun = beginning(of: end, among: open) else { continue }
+        open.removeAll { $0 == begun }
+        joined[begun].take(end: joined[end])
+        places[end] = begun
+      }
+    }
+    let ids = places.reduce(into: [String: String]()) { ids, place in
+      ids[spans[place.key].trace + spans[place.key].id] = spans[place.value].id
+    }
+    for place in joined.indices {
+      guard let parent = joined[place].parent, let other = ids[joined[place].trace + parent] else {
+        continue
+      }
+      joined[place].parent = other
+    }
+    return replacing(joined.indices.filter { places[$0] == nil }.map { joined[$0] })
+  }
+
+  /// The beginning that an end belongs to; `nil` where there is none, or nobody knows which.
+  private func beginning(of end: Int, among open: [Int]) -> Int? {
+    let before = open.filter { spans[$0].start <= spans[end].start }
+    let input = spans[end]["tool.parameters"]
+    let same = before.filter { input != nil && spans[$0]["tool.parameters"] == input }
+    let candidates = same.isEmpty ? before : same
+    let number = spans[end].half?.number
+    return candidates.first { spans[$0].half?.number == number }
+      ?? (candidates.count == 1 ? candidates[0] : nil)
+  }
+}
+
+extension TraceSpan {
+  private static let halves: Set<Substring> = ["start", "success", "error", "finish"]
+
+  /// What it tells the beginning or the end of, in which word, and how often that was said before; `nil` for most spans.
+  fileprivate var half: (stem: String, word: Substring, number: Substring)? {
+    guard let dash = name.lastIndex(of: "-"), let dot = name[..<dash].lastIndex(of: ".") else {
+      return nil
+    }
+    let (word, number) = (name[name.index(after: dot)..<dash], name[name.index(after: dash)...])
+    guard Self.halves.contains(word), !number.isEmpty,
+      number.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+      attributes["openinference.span.kind"] != nil, kind == .model || kind == .tool
+    else { return nil }
+    return (String(name[..<dot]), word, number)
+  }
+
+  /// Is called as what it is half of, and has what that was given where a tool's has it.
+  fileprivate mutating func tellWhole(_ stem: String) {
+    if half?.word == "error" { hasFailed = true }
+    if kind == .tool, self["input.value"] == nil, let input = self["tool.parameters"] {
+      attributes["input.value"] = input
+    }
+    name = stem
+  }
+
+  /// Takes in how what it began ended.
+  fileprivate mutating func take(end other: TraceSpan) {
+    end = max(start, other.start)
+    for member in other.attributes where self[member.key] == nil {
+      attributes[member.key] = member.value
+    }
+    events += other.events
+    hasFailed = hasFailed || other.hasFailed
+    statusMessage = statusMessage ?? other.statusMessage
+    droppedAttributes += other.droppedAttributes
+    droppedEvents += other.droppedEvents
+  }
+}
