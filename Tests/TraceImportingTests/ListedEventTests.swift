@@ -194,6 +194,20 @@ struct ListedEventTests {
     #expect(file.data(.modelResult).count == 1)
   }
 
+  @Test(
+    "what a tool asks of its server is its call, unless it is another",
+    arguments: [("look", 7, true), ("look", 8, false), ("send", 7, false)])
+  func askedOfServer(_ name: String, _ id: Int, _ isSame: Bool) throws {
+    var source = SpanSource.run()
+    let parameters: JSONValue = ["name": .string(name), "arguments": ["id": JSONValue(id)]]
+    source.add(
+      "e1", under: "c1", "MCP request: tools/call \(name)", 31...39,
+      ["request": SpanSource.text(["method": "tools/call", "params": parameters])])
+    let recorded = try source.imported().data(.runStarted).first?["recorded"]
+    let calls: JSONValue? = isSame ? nil : "partial"
+    #expect(recorded?["calls"] == calls)
+  }
+
   @Test("a loop around models and tools that counts their tokens is no call, and hides none")
   func loop() throws {
     var source = SpanSource.run()

@@ -305,7 +305,10 @@ struct SpanGraph {
     }
     let scopes = Set(spans.map(\.scope)).subtracting([""]).sorted { $0.precedesByUTF8($1) }
     if !scopes.isEmpty { graph.extra["instrumentation"] = JSONValue(scopes) }
-    for span in spans where span.hasUnknownKind || span.kind == .unknown && span.mayHideCall {
+    for span in spans
+    where span.hasUnknownKind
+      || span.kind == .unknown && span.mayHideCall && !isToldAbove(span)
+    {
       graph.unread.append(span.pointer)
     }
     // An agent of which nothing below was recorded may have done anything, unless it was only made.
@@ -320,6 +323,21 @@ struct SpanGraph {
       || span.droppedEvents > 0 && span.kind == .model
     {
       graph.unread.append(span.pointer)
+    }
+  }
+
+  /// Whether all that has the form of a call in a span is that of the tool which it stands below: what a client asks the
+  /// tool's server for.
+  private func isToldAbove(_ span: TraceSpan) -> Bool {
+    let found = CallSightings.all(
+      in: .object(span.attributes), at: span.pointer, opensTexts: true)
+    guard !found.isEmpty,
+      let above = tree.above(span).first(where: { tree.kinds[$0] == .tool })
+    else { return false }
+    let tool = SpanTool(of: spans[above], records: records[spans[above].id] ?? [])
+    return found.allSatisfy { sighting in
+      sighting.call.name.hasSameUTF8(as: tool.name)
+        && sighting.call.input.map { $0.byValue == tool.input?.byValue } ?? true
     }
   }
 
