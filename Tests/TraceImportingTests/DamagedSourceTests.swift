@@ -39,7 +39,7 @@ struct DamagedSourceTests {
       ),
       (
         #"[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use"}]}]"#,
-        "at /1/content/0: content blocks of type tool_use"
+        "at /1/content/0: expected messages of the chat interface; blocks of type tool_use"
       ),
     ])
   func damage(_ text: String, _ expected: String) throws {
