@@ -208,6 +208,23 @@ struct ListedEventTests {
     #expect(recorded?["calls"] == calls)
   }
 
+  @Test(
+    "a guardrail that was triggered ends its run, unless an agent went on after it",
+    arguments: [(true, false, true), (false, false, false), (true, true, false)])
+  func guardrail(_ isTriggered: Bool, _ goesOn: Bool, _ isBlocked: Bool) throws {
+    var source = SpanSource.run()
+    source.add(
+      "e1", under: "a1", "Guardrail", 11...12,
+      ["name": "no homework", "triggered": .bool(isTriggered)])
+    if goesOn {
+      source.add(
+        "f1", under: "a1", "invoke_agent b", 70...80,
+        ["gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "b"])
+    }
+    let stop = try source.imported().stop
+    #expect(stop == (isBlocked ? "blocked guardrail no homework" : "success final_answer"))
+  }
+
   @Test("a loop around models and tools that counts their tokens is no call, and hides none")
   func loop() throws {
     var source = SpanSource.run()

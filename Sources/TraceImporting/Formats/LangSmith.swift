@@ -250,7 +250,9 @@ enum OpenAIAgents: SpanFormatAdapter {
       set("gen_ai.operation.name", "handoff")
       set("gen_ai.handoff.from_agent", data["from_agent"])
       set("gen_ai.handoff.to_agent", data["to_agent"])
-    case "guardrail": set("gen_ai.operation.name", "guardrail_check")
+    case "guardrail":
+      set("gen_ai.operation.name", "guardrail_check")
+      set("triggered", data["triggered"])
     case "custom", "mcp_tools", "transcription", "speech", "speech_group":
       set("gen_ai.operation.name", "unknown")
     default: break

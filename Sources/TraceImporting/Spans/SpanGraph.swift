@@ -358,6 +358,14 @@ struct SpanGraph {
     let last = graph.items.last {
       if case .reply(let reply) = $0 { reply.agent == nil } else { false }
     }
+    // Unless an agent began after it, nothing came of what the guardrail stopped.
+    if let guardrail = spans.last(where: \.isTripped),
+      !spans.contains(where: { $0.kind == .agent && $0.start > guardrail.end })
+    {
+      let name = guardrail.text("name") ?? guardrail.name
+      return ParsedEnding(
+        reason: .blocked, detail: "guardrail \(name)".firstLine, field: guardrail.pointer)
+    }
     if let failure = roots.compactMap(\.failure).first {
       if case .reply(let reply)? = last, reply.error != nil || reply.failure != nil {
         return ParsedEnding(reason: .modelFailure, detail: failure.firstLine, field: root.pointer)

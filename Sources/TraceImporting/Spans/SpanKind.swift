@@ -182,6 +182,7 @@ extension TraceSpan {
     if has("from_agent", "to_agent") { return .handoff }
     if has("name", "input", "mcp_data") { return .tool }
     if has("name", "handoffs", "output_type") { return .agent }
+    if has("name", "triggered") { return .other }
     return has("sdk_span_type") ? .step : nil
   }
 
@@ -191,6 +192,9 @@ extension TraceSpan {
     if first(["lk.pii.chat_ctx", "lk.chat_ctx"]) != nil { return .step }
     return first(["lk.tts.label", "lk.pii.input_text", "lk.input_text"]) == nil ? nil : .other
   }
+
+  /// Whether it is a guardrail of the OpenAI Agents SDK that stopped its run.
+  var isTripped: Bool { kind == .other && self["triggered"]?.boolValue == true }
 
   /// The agent that it runs, or belongs to.
   var agentName: String? {
