@@ -150,6 +150,27 @@ struct SessionFormatTests {
     #expect(file.stop == stop)
   }
 
+  @Test(
+    "a stream of an older Claude Code, whose lines have no ids, is one as well, and so is a list of its lines",
+    arguments: ["s.jsonl", "s.json"])
+  func olderStreamOfClaudeCode(_ name: String) throws {
+    let lines = [
+      #"{"type":"system","subtype":"init","session_id":"s","tools":["Bash"],"mcp_servers":[]}"#,
+      #"{"type":"assistant","message":{"id":"m1","type":"message","role":"assistant","content":[{"type":"tool_use","id":"b","name":"Bash","input":{"command":"ls"}}]},"session_id":"s"}"#,
+      #"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"b","content":"a"}]},"session_id":"s"}"#,
+      #"{"type":"assistant","message":{"id":"m2","type":"message","role":"assistant","content":[{"type":"text","text":"one file"}]},"session_id":"s"}"#,
+      #"{"type":"result","subtype":"error_max_turns","is_error":true,"num_turns":2,"session_id":"s"}"#,
+    ]
+    let text =
+      name.hasSuffix("l")
+      ? lines.joined(separator: "\n") : "[\(lines.joined(separator: ","))]"
+    let file = try ImportedFile(text, name: name)
+    #expect(file.reports.first?.format == .claudeCode, "\(file.errors)")
+    #expect(file.data(.toolResult).map { $0["tool"] } == ["Bash"])
+    #expect(file.data(.runStarted).first?["source"]?["unread"] == nil)
+    #expect(file.stop == "budget_exhausted error_max_turns")
+  }
+
   @Test("a file of several sessions is several runs; what goes on from a line stays with it")
   func severalSessions() throws {
     let file = try ImportedFile(

@@ -36,8 +36,13 @@ enum ClaudeCode: FormatAdapter {
   private static func isLine(_ value: JSONValue) -> Bool {
     guard let type = value["type"]?.stringValue else { return false }
     if type == "user" || type == "assistant" {
-      return value["message"]?["content"] != nil
-        && (value["uuid"] != nil || value["sessionId"] != nil || value["timestamp"] != nil)
+      guard let message = value["message"], message["content"] != nil else { return false }
+      if value["uuid"] != nil || value["sessionId"] != nil || value["timestamp"] != nil {
+        return true
+      }
+      // Older ones print streams without ids of lines; others print the like, and no whole message of the interface.
+      return value["session_id"] != nil
+        && (value["parent_tool_use_id"] != nil || message["type"] == "message")
     }
     return value["sessionId"] != nil && value["parentUuid"] != nil && value["isSidechain"] != nil
   }
