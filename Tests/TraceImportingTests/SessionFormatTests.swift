@@ -603,6 +603,48 @@ struct SessionFormatTests {
   }
 
   @Test(
+    "a first mini-SWE-agent's actions stand in fences, what they gave back in the next message, and its end is told",
+    arguments: [
+      ("", "", false),
+      (#""trajectory_format":"mini-swe-agent-1","#, "", false),
+      (#""trajectory_format":"mini-swe-agent-1.1","#, "", true),
+      ("", #""config":{"agent":{"action_regex":"<run>(.*?)</run>"}},"#, true),
+    ])
+  func firstMiniSweAgent(_ format: String, _ config: String, _ isUnread: Bool) throws {
+    let file = try ImportedFile(
+      #"""
+      {\#(format)"info":{\#(config)"exit_status":"LimitsExceeded","submission":"","model_stats":{"instance_cost":0.1,"api_calls":3}},
+       "messages":[{"role":"system","content":"s"},{"role":"user","content":"q"},
+        {"role":"assistant","content":"look\n```bash\nls -F\n```"},
+        {"role":"user","content":"<returncode>0</returncode>"},
+        {"role":"assistant","content":"clean\n```bash \n\n rm x\n```\n"},
+        {"role":"user","content":"Command not executed. The user rejected your command with the following message: no"},
+        {"role":"assistant","content":"well"}]}
+      """#, name: "t.traj.json")
+    #expect(file.reports.first?.format == .sweAgent, "\(file.errors)")
+    #expect(file.stop == "budget_exhausted LimitsExceeded")
+    let calls = file.data(.decision).compactMap { $0["calls"]?[0]?["input"]?["command"] }
+    #expect(calls == (isUnread ? [] : ["ls -F", "rm x"]))
+    #expect(
+      file.data(.toolResult).map { $0["status"] } == (isUnread ? [] : ["returned", "refused"]))
+    let unread: JSONValue? = isUnread ? ["/messages/2", "/messages/4"] : nil
+    #expect(file.data(.runStarted).first?["source"]?["unread"] == unread)
+  }
+
+  @Test("of several fences in a reply of mini-SWE-agent none is run: it is not read as a call")
+  func severalFences() throws {
+    let file = try ImportedFile(
+      #"""
+      {"info":{"exit_status":"Submitted","model_stats":{}},
+       "messages":[{"role":"user","content":"q"},
+        {"role":"assistant","content":"a\n```bash\nls\n```\n```bash\nrm x\n```"},
+        {"role":"user","content":"Please always provide EXACTLY ONE action in triple backticks."}]}
+      """#)
+    #expect(file.data(.toolResult).isEmpty)
+    #expect(file.data(.runStarted).first?["source"]?["unread"] == ["/messages/1"])
+  }
+
+  @Test(
     "a trajectory in ATIF: observations by their ids, copied steps of a continuation once, ends untold"
   )
   func atif() throws {

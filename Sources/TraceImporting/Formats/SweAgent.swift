@@ -25,7 +25,10 @@ enum SweAgent: FormatAdapter {
       return value["info"] != nil || value["environment"] != nil || value["history"] != nil
         || steps.first?["action"] != nil && steps.first?["observation"] != nil
     }
-    return value["trajectory_format"]?.stringValue?.hasPrefix("mini-swe-agent") == true
+    if value["trajectory_format"]?.stringValue?.hasPrefix("mini-swe-agent") == true { return true }
+    // The first of mini-SWE-agent's do not say what they are.
+    return value["messages"]?.arrayValue != nil && value["info"]?["exit_status"] != nil
+      && value["info"]?["model_stats"] != nil
   }
 
   static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
@@ -214,12 +217,20 @@ enum SweAgent: FormatAdapter {
     graph.items.append(.result(result))
   }
 
-  /// A mini-SWE-agent's list: its actions stand beside its messages, or as calls in them.
+  /// A mini-SWE-agent's list: its actions stand beside its messages, as calls in them, or in their texts.
   private static func messages(of value: JSONValue) throws(ImportError) -> CallGraph {
     var graph = CallGraph(format: .sweAgent)
+    let texts = MiniActions(of: value)
+    var running: GraphCall?
     for (index, element) in (value["messages"]?.arrayValue ?? []).enumerated() {
       let place = JSONPointer(tokens: ["messages", String(index)])
       if element["role"]?.stringValue == "exit" { continue }
+      if let call = running, let texts, element["role"]?.stringValue == "user" {
+        running = nil
+        graph.items.append(.result(texts.result(of: call, in: element, at: place)))
+        continue
+      }
+      running = nil
       guard let read = MessageReader.read(element, at: place) else {
         throw ImportError(.wrongShape(expected: "a message with a role"), at: place)
       }
@@ -235,7 +246,8 @@ enum SweAgent: FormatAdapter {
           }
           if actions.isEmpty, let text = message.text?.stringValue, text.contains("```") {
             // The action stands in the text alone.
-            message.unread.append(place)
+            running = texts?.call(in: text)
+            if let running { message.calls.append(running) } else { message.unread.append(place) }
           }
         }
         graph.items += MessageItems.items(of: [message])
