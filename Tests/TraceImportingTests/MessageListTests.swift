@@ -232,6 +232,27 @@ struct MessageListTests {
   }
 
   @Test(
+    "what stands beside a list, or in an account of the run there, may say that it did not end by itself",
+    arguments: [
+      (#""exit_status":"RateLimitError""#, false), (#""info":{"exit_status":"Timeout"}"#, false),
+      (#""exception":"TimeoutError""#, false), (#""exception_info":{"type":"X"}"#, false),
+      (#""metadata":{"error":"boom"}"#, false), (#""timed_out":true"#, false),
+      (#""completed":false"#, false), (#""terminated_by":"max_steps""#, false),
+      (#""error":null,"timed_out":false,"completed":true"#, true), (#""info":{"task":"t"}"#, true),
+      (#""exit_status":"submitted","error":0"#, true),
+    ])
+  func accountOfEnd(_ member: String, _ isOver: Bool) throws {
+    for roles in ["user assistant", "human ai"] {
+      let names = roles.split(separator: " ")
+      let file = try ImportedFile(
+        #"{\#(member),"messages":[{"role":"\#(names[0])","content":"q"},{"role":"\#(names[1])","content":"a"}]}"#
+      )
+      let stop = isOver ? "success final_answer" : nil
+      #expect(file.logs.count == 1 && file.stop == stop, "\(member) \(file.errors)")
+    }
+  }
+
+  @Test(
     "what nobody knows is marked as what may be a call, and where it stands",
     arguments: [
       (#"{"type":"hyper_call","name":"rm","input":{}}"#, "/1/content/0"),

@@ -269,11 +269,20 @@ extension JSONObject {
   /// Whether what stands beside a list of messages says neither that the run failed nor that it waits for somebody, as
   /// LangGraph's states do, and is to go on from there.
   var isOver: Bool {
-    let isBrokenOff = Self.stateKeys.contains {
-      self[$0]?.stringValue.map(FinishWord.isBrokenOff) ?? false
+    (self["__interrupt__"]?.saysNothing ?? true) && !isBrokenOff
+      && !Self.accounts.contains { self[$0]?.objectValue?.isBrokenOff ?? false }
+  }
+
+  /// Whether a member says that a run failed, was cut off or has not ended.
+  private var isBrokenOff: Bool {
+    contains { member in
+      let key = JSONValue.plainKey(member.key)
+      return switch member.value {
+      case .bool(let isSo): (isSo ? Self.cutKeys : Self.doneKeys).contains(key)
+      case .string(let word) where Self.stateKeys.contains(key): FinishWord.isBrokenOff(word)
+      default: Self.errorKeys.contains(key) && !member.value.saysNothing && member.value != 0
+      }
     }
-    return !isBrokenOff && self["truncated"]?.boolValue != true
-      && [self["error"], self["__interrupt__"]].allSatisfy { $0?.saysNothing ?? true }
   }
 
   /// The word for how the last reply ended, where that stands beside a list of messages.
@@ -282,8 +291,22 @@ extension JSONObject {
       .stringValue
   }
 
-  /// Where programs say how a run ended.
-  private static let stateKeys = [
-    "status", "state", "termination_reason", "exit_reason", "exit_status",
+  /// Objects beside a list in which programs say how a run ended.
+  private static let accounts = ["info", "metadata", "result", "execution_result", "run"]
+  /// Where they say it in a word, as what became of it, or with yes or no.
+  private static let stateKeys: Set<String> = [
+    "endreason", "exitreason", "exitstatus", "finalstatus", "runstatus", "state", "status",
+    "terminatedby", "termination", "terminationreason",
+  ]
+  private static let errorKeys: Set<String> = [
+    "error", "errormessage", "errortype", "exception", "exceptioninfo", "traceback",
+  ]
+  private static let cutKeys: Set<String> = [
+    "aborted", "canceled", "cancelled", "crashed", "error", "failed", "interrupted", "iserror",
+    "timedout", "timeout", "truncated",
+  ]
+  private static let doneKeys: Set<String> = [
+    "complete", "completed", "done", "finished", "iscomplete", "iscompleted", "isdone",
+    "isfinished",
   ]
 }

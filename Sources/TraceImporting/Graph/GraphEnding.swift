@@ -20,7 +20,8 @@ enum FinishWord {
   static func isBrokenOff(_ word: String) -> Bool {
     let word = word.lowercased()
     return brokenOff.contains(word)
-      || ["max_", "limit", "timeout", "timed"].contains(where: word.contains)
+      || ["error", "exceed", "exception", "limit", "max_", "timed", "timeout"]
+        .contains(where: word.contains)
   }
 
   private static let brokenOff: Set<String> = [
