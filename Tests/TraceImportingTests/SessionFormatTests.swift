@@ -190,6 +190,35 @@ struct SessionFormatTests {
     #expect(file.logs[0].filter { $0.type == .toolResult }.map { $0.data["tool"] } == ["Bash"])
   }
 
+  @Test(
+    "a sub-agent without a file of its own is read from the lines that show it at work, and is whole by the count of its calls",
+    arguments: [
+      (#""toolUseResult":{"agentId":"a1","status":"completed","totalToolUseCount":1},"#, nil),
+      (
+        #""toolUseResult":{"agentId":"a1","status":"completed","totalToolUseCount":2},"#,
+        "what the sub-agent a1 did is not in the source"
+      ), ("", "what the sub-agent a1 did is not in the source"),
+    ] as [(String, String?)])
+  func subAgentAtWork(_ summary: String, _ missing: String?) throws {
+    let file = try ImportedFile(
+      #"""
+      {"type":"user","uuid":"1","sessionId":"s","timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"q"}}
+      {"type":"assistant","uuid":"2","sessionId":"s","timestamp":"2026-01-01T00:00:01Z","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"c","name":"Task","input":{}}]}}
+      {"type":"progress","uuid":"3","sessionId":"s","parentToolUseID":"c","timestamp":"2026-01-01T00:00:02Z","data":{"type":"agent_progress","agentId":"a1","message":{"type":"user","uuid":"x1","timestamp":"2026-01-01T00:00:02Z","message":{"role":"user","content":[{"type":"text","text":"find"}]}}}}
+      {"type":"progress","uuid":"4","sessionId":"s","parentToolUseID":"c","timestamp":"2026-01-01T00:00:03Z","data":{"type":"agent_progress","agentId":"a1","message":{"type":"assistant","uuid":"x2","timestamp":"2026-01-01T00:00:03Z","message":{"id":"n1","role":"assistant","content":[{"type":"tool_use","id":"x","name":"Grep","input":{"p":"a"}}]}}}}
+      {"type":"progress","uuid":"5","sessionId":"s","parentToolUseID":"c","timestamp":"2026-01-01T00:00:04Z","data":{"type":"agent_progress","agentId":"a1","message":{"type":"user","uuid":"x3","timestamp":"2026-01-01T00:00:04Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":"b","is_error":false}]}}}}
+      {"type":"user","uuid":"6","sessionId":"s","timestamp":"2026-01-01T00:00:09Z",\#(summary)"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"found"}]}}
+      {"type":"assistant","uuid":"7","sessionId":"s","timestamp":"2026-01-01T00:00:10Z","message":{"id":"m2","role":"assistant","content":[{"type":"text","text":"done"}]}}
+      """#, name: "s.jsonl")
+    #expect(file.errors.isEmpty, "\(file.errors)")
+    #expect(file.data(.decision).map { $0["caller"] } == [nil, "a1", nil])
+    #expect(file.data(.toolResult).map { $0["tool"] } == ["Grep", "Task"])
+    let source = file.data(.runStarted).first?["source"]
+    #expect(source?["missing"]?.arrayValue?.count == missing.map { _ in 1 })
+    #expect(source?["missing"]?[0]?.stringValue?.contains(missing ?? "") != false)
+    #expect((file.data(.runStarted).first?["recorded"]?["calls"] == nil) == (missing == nil))
+  }
+
   @Test("a folder with a session and its sub-agents is one run, whose callers they are")
   func subAgents() throws {
     let folder = try TemporaryFolder()

@@ -26,6 +26,8 @@ enum ClaudeCode: FormatAdapter {
     "hookErrors", "attachment", "data", "microcompactMetadata", "origin", "mcpMeta",
     "planContent", "forkedFrom", "classifierMetaLines", "tool_result_meta", "toolResultMeta",
   ]
+  /// Tools that begin sub-agents.
+  private static let beginners: Set<String> = ["Agent", "Task", "Workflow"]
   /// Keys that repeat what a result's block says, richer.
   private static let repeated: Set<String> = ["message", "toolUseResult", "tool_use_result"]
 
@@ -94,7 +96,12 @@ enum ClaudeCode: FormatAdapter {
     /// Where the reply of a message id stands.
     private var replies: [String: Int] = [:]
     private var agentsSeen: Set<String> = []
-    private var progress: [(agent: String, pointer: JSONPointer)] = []
+    /// Where a sub-agent is spoken of whose lines may stand elsewhere, with one of them where the line holds that.
+    private var progress: [(agent: String, pointer: JSONPointer, told: JSONValue?)] = []
+    /// How many calls sub-agents made, as the results say that sum up their work.
+    private var callCounts: [String: Int] = [:]
+    /// The calls of which lines say which sub-agent they began.
+    private var callsOfAgents: Set<String> = []
     /// What hooks and servers say of a call under way, by the call's id.
     private var spokenOf: [(call: String, pointer: JSONPointer)] = []
     /// What the first line that holds a message goes on from.
@@ -179,12 +186,14 @@ enum ClaudeCode: FormatAdapter {
         if let count, count > 0 { graph.missing.append(.subAgent("", at: pointer)) }
         return
       }
-      guard count != 0 else { return }
-      // What it did stands in its own file, or in lines that name its call.
       let calls = (line["message"]?["content"]?.arrayValue ?? []).compactMap {
         $0["tool_use_id"]?.stringValue
       }
-      if !calls.contains(where: agentsSeen.contains) { progress.append((child, pointer)) }
+      callsOfAgents.formUnion(calls)
+      guard count != 0 else { return }
+      if let count { callCounts[child] = count }
+      // What it did stands in its own file, or in lines that name its call.
+      if !calls.contains(where: agentsSeen.contains) { progress.append((child, pointer, nil)) }
     }
 
     private mutating func take(
@@ -251,10 +260,11 @@ enum ClaudeCode: FormatAdapter {
       _ line: JSONObject, _ value: JSONValue, type: String, at pointer: JSONPointer
     ) {
       if type == "progress" || type == "agent_progress", let data = line["data"],
-        data["message"] != nil, value.mayHoldCall
+        data["message"]?["message"] != nil || data["message"] != nil && value.mayHoldCall
       {
-        // A sub-agent at work: its own file says the same.
-        progress.append((data["agentId"]?.stringValue ?? "", pointer))
+        // A sub-agent at work: its own file says the same, where it is there.
+        if let call = line["parentToolUseID"]?.stringValue { callsOfAgents.insert(call) }
+        progress.append((data["agentId"]?.stringValue ?? "", pointer, data["message"]))
         return
       }
       if type == "progress", let call = line["toolUseID"]?.stringValue, let data = line["data"],
@@ -346,18 +356,48 @@ enum ClaudeCode: FormatAdapter {
         \.item)
     }
 
+    /// Reads the calls of sub-agents whose own lines are not there from the lines that show them at work, and notes those
+    /// of whom that is not all: a result counts the calls that it sums up.
+    private mutating func takeProgress() {
+      let known = Set(agentsSeen.flatMap { [$0, $0.replacingPrefix("agent-")] })
+      for (agent, pointer, told) in progress where !agent.isEmpty && !known.contains(agent) {
+        guard let told else { continue }
+        agentsSeen.insert(agent)
+        let place = pointer.appending("data").appending("message")
+        take(told, at: place, agent: agent, isMixed: false)
+      }
+      var counts: [String: Int] = [:]
+      for case .reply(let reply) in graph.items {
+        if let agent = reply.agent { counts[agent, default: 0] += reply.calls.count }
+      }
+      var noted = known
+      for (agent, pointer, _) in progress
+      where agent.isEmpty || callCounts[agent] == nil || counts[agent] != callCounts[agent] {
+        if noted.insert(agent).inserted { graph.missing.append(.subAgent(agent, at: pointer)) }
+      }
+      if known.isEmpty, !agentsSeen.isEmpty { noteAgentsNotSpokenOf() }
+    }
+
+    /// Notes the calls that begin sub-agents of which no line says which agent it was.
+    private mutating func noteAgentsNotSpokenOf() {
+      for case .reply(let reply) in graph.items where reply.agent == nil {
+        let begun = reply.calls.filter {
+          ClaudeCode.beginners.contains($0.name) && !callsOfAgents.contains($0.id ?? "")
+        }
+        guard !begun.isEmpty, let place = reply.pointers.first else { continue }
+        graph.missing.append(.subAgent("", at: place))
+      }
+    }
+
     mutating func finished() throws(ImportError) -> CallGraph {
       guard !graph.items.isEmpty || !graph.labels.isEmpty else { throw ImportError(.noMessages) }
-      let known = Set(agentsSeen.flatMap { [$0, $0.replacingPrefix("agent-")] })
-      graph.missing += progress.filter { !known.contains($0.agent) }.map {
-        .subAgent($0.agent, at: $0.pointer)
-      }
+      takeProgress()
       let calls = Set(
         graph.items.flatMap { item -> [String] in
           if case .reply(let reply) = item { reply.calls.compactMap(\.id) } else { [] }
         })
       if agentsSeen.isEmpty, progress.isEmpty {
-        graph.noteSubAgent(behindAnyOf: ["Agent", "Task", "Workflow"])
+        graph.noteSubAgent(behindAnyOf: ClaudeCode.beginners)
       }
       graph.unread += spokenOf.filter { !calls.contains($0.call) }.map(\.pointer)
       // A session that goes on from what another file holds.
