@@ -37,7 +37,7 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   case adk = "adk-session"
   /// Sessions of Claude Code.
   case claudeCode = "claude-code"
-  /// Rollouts of Codex.
+  /// Rollouts of Codex, and what it prints.
   case codex
   /// Sessions of the Gemini CLI.
   case geminiCli = "gemini-cli"

@@ -103,6 +103,60 @@ struct AgentSessionTests {
   }
 
   @Test(
+    "what Codex prints tells each call once, what became of it, and how the turn ended",
+    arguments: [
+      (
+        #"{"type":"turn.completed","usage":{"input_tokens":9,"output_tokens":2}}"#,
+        "success final_answer"
+      ),
+      (#"{"type":"turn.failed","error":{"message":"boom"}}"#, "model_failure error"),
+      (#"{"type":"error","message":"Reconnecting"}"#, nil),
+    ] as [(String, String?)])
+  func streamOfCodex(_ end: String, _ stop: String?) throws {
+    let file = try ImportedFile(
+      #"""
+      {"type":"thread.started","thread_id":"t"}
+      {"type":"turn.started"}
+      {"type":"item.completed","item":{"id":"item_0","type":"reasoning","text":"hm"}}
+      {"type":"item.started","item":{"id":"item_1","type":"command_execution","command":"ls","aggregated_output":"","exit_code":null,"status":"in_progress"}}
+      {"type":"item.completed","item":{"id":"item_1","type":"command_execution","command":"ls","aggregated_output":"a","exit_code":0,"status":"completed"}}
+      {"type":"item.completed","item":{"id":"item_2","type":"command_execution","command":"rm x","aggregated_output":"no","exit_code":1,"status":"failed"}}
+      {"type":"item.started","item":{"id":"item_3","type":"web_search","query":""}}
+      {"type":"item.completed","item":{"id":"item_3","type":"web_search","query":"swift"}}
+      {"type":"item.completed","item":{"id":"item_4","type":"mcp_tool_call","server":"docs","tool":"find","arguments":{"q":"a"},"result":{"content":[{"type":"text","text":"b"}]},"error":null,"status":"completed"}}
+      {"type":"item.completed","item":{"id":"item_5","type":"mcp_tool_call","server":"docs","tool":"drop","arguments":{"q":"b"},"result":null,"error":{"message":"MCP tool call requires approval, but approval policy is never"},"status":"failed"}}
+      {"type":"item.completed","item":{"id":"item_6","type":"file_change","changes":[{"path":"a","kind":"add"}],"status":"declined"}}
+      {"type":"item.completed","item":{"id":"item_7","type":"agent_message","text":"Done."}}
+      \#(end)
+      """#, name: "s.jsonl")
+    #expect(file.reports.first?.format == .codex, "\(file.errors)")
+    let calls = file.data(.decision).compactMap { $0["calls"]?[0] }
+    #expect(
+      calls.map { $0["name"] } == [
+        "command_execution", "command_execution", "web_search", "mcp__docs__find",
+        "mcp__docs__drop", "file_change",
+      ])
+    #expect(calls.count > 2 && calls[2]["input"] == ["query": "swift"])
+    #expect(
+      file.data(.toolResult).map { $0["status"] } == [
+        "ok", "error", "returned", "ok", "refused", "refused",
+      ])
+    #expect(file.data(.runStarted).first?["source"]?["unread"] == nil)
+    #expect(file.stop == stop)
+  }
+
+  @Test("a call that Codex began and whose end it did not print has no result")
+  func streamOfCodexCutOff() throws {
+    let file = try ImportedFile(
+      #"""
+      {"type":"thread.started","thread_id":"t"}
+      {"type":"item.started","item":{"id":"item_1","type":"command_execution","command":"ls","status":"in_progress"}}
+      """#, name: "s.jsonl")
+    #expect(file.data(.decision).count == 1 && file.data(.toolResult).isEmpty, "\(file.errors)")
+    #expect(file.stop == nil)
+  }
+
+  @Test(
     "what nobody knows in them is marked",
     arguments: [
       (
@@ -116,6 +170,10 @@ struct AgentSessionTests {
       (
         #"{"type":"message","session_id":"s","role":"user","text":"q"}"#,
         #"{"type":"something_new","session_id":"s"}"#
+      ),
+      (
+        #"{"type":"item.completed","item":{"id":"0","type":"agent_message","text":"a"}}"#,
+        #"{"type":"item.completed","item":{"id":"1","type":"something_new"}}"#
       ),
       (
         #"{"type":"context.append_loop_event","event":{"type":"content.part","stepUuid":"u","part":{"type":"text","text":"a"}}}"#,

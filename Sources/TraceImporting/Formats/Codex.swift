@@ -4,8 +4,8 @@ import AgentTrace
 /// `{"timestamp","type","payload"}`; and those with `custom_tool_call` and calls of the provider's own tools.
 enum Codex: FormatAdapter {
   static let summary = FormatSummary(
-    reads: "rollouts of Codex, three generations",
-    tells: "calls, results, usage; ends of newer ones; no errors")
+    reads: "rollouts of Codex, three generations, and what it prints as --json",
+    tells: "calls, results, usage; ends of newer ones; errors as it prints them only")
 
   private static let envelopes: Set<String> = [
     "session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state",
@@ -37,6 +37,7 @@ enum Codex: FormatAdapter {
 
   static func recognizes(_ document: SourceDocument) -> Bool {
     guard case .lines = document else { return false }
+    if CodexStream.recognizes(document) { return true }
     return SourceLines.begin(document) { value in
       if let type = value["type"]?.stringValue, envelopes.contains(type),
         value["payload"]?.objectValue != nil
@@ -53,6 +54,7 @@ enum Codex: FormatAdapter {
     guard recognizes(document) else {
       throw ImportError(.wrongShape(expected: "lines of a rollout"), at: JSONPointer())
     }
+    if CodexStream.recognizes(document) { return try CodexStream.runs(in: document) }
     return [
       SourceRun(index: nil) { () throws(ImportError) in
         var rollout = Rollout()
