@@ -157,6 +157,49 @@ struct AgentSessionTests {
   }
 
   @Test(
+    "what the Gemini CLI prints tells texts that came in pieces, calls and results, and how it ended",
+    arguments: [
+      (
+        #""status":"success","stats":{"input_tokens":9,"output_tokens":2,"tool_calls":2}"#,
+        "success final_answer", nil
+      ),
+      (
+        #""status":"success","stats":{"tool_calls":3}"#, "success final_answer",
+        "/9/stats/tool_calls"
+      ),
+      (
+        #""status":"error","error":{"type":"FatalTurnLimitedError","message":"m"}"#,
+        "budget_exhausted FatalTurnLimitedError", nil
+      ),
+      (#""status":"error","error":{"type":"unknown","message":"m"}"#, "model_failure unknown", nil),
+    ] as [(String, String, String?)])
+  func streamOfGemini(_ end: String, _ stop: String, _ unread: String?) throws {
+    let file = try ImportedFile(
+      #"""
+      {"type":"init","timestamp":"2025-10-10T12:00:00.000Z","session_id":"s","model":"g"}
+      {"type":"message","role":"user","content":"q","timestamp":"2025-10-10T12:00:01.000Z"}
+      {"type":"message","role":"assistant","content":"I lo","delta":true,"timestamp":"2025-10-10T12:00:02.000Z"}
+      {"type":"message","role":"assistant","content":"ok.","delta":true,"timestamp":"2025-10-10T12:00:02.000Z"}
+      {"type":"tool_use","tool_name":"ls","tool_id":"a","parameters":{"p":"x"},"timestamp":"2025-10-10T12:00:02.000Z"}
+      {"type":"tool_use","tool_name":"rm","tool_id":"b","parameters":{"p":"x"},"timestamp":"2025-10-10T12:00:02.000Z"}
+      {"type":"tool_result","tool_id":"b","status":"error","output":"","error":{"type":"t","message":"Tool execution denied by policy."},"timestamp":"2025-10-10T12:00:03.000Z"}
+      {"type":"tool_result","tool_id":"a","status":"success","output":"x","timestamp":"2025-10-10T12:00:03.000Z"}
+      {"type":"message","role":"assistant","content":"Done.","delta":true,"timestamp":"2025-10-10T12:00:04.000Z"}
+      {"type":"result",\#(end),"timestamp":"2025-10-10T12:00:05.000Z"}
+      """#, name: "s.jsonl")
+    #expect(file.reports.first?.format == .geminiCli, "\(file.errors)")
+    #expect(file.data(.humanReplied).map { $0["text"] } == ["q"])
+    #expect(file.data(.decision).map { $0["kind"] } == ["tool", "answer"])
+    let calls = file.data(.decision).first?["calls"]?.arrayValue ?? []
+    #expect(calls.map { $0["name"] } == ["ls", "rm"])
+    #expect(file.data(.toolResult).map { $0["status"] } == ["refused", "ok"])
+    #expect(file.data(.toolResult).map { $0["tool"] } == ["rm", "ls"])
+    let places = file.data(.runStarted).first?["source"]?["unread"]?.arrayValue
+    #expect(places?.first?.stringValue == unread)
+    #expect(file.stop == stop)
+  }
+
+  @Test(
     "what nobody knows in them is marked",
     arguments: [
       (

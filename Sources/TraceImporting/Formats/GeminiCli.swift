@@ -4,14 +4,14 @@ import AgentTrace
 /// message a line, a later line of the same id in place of the earlier, and patches `{"$set":…}`.
 enum GeminiCli: FormatAdapter {
   static let summary = FormatSummary(
-    reads: "sessions of the Gemini CLI",
-    tells: "calls, results, errors, refusals, usage; no end")
+    reads: "sessions of the Gemini CLI, and what it prints as stream-json",
+    tells: "calls, results, errors, refusals, usage; no end but of a printed stream")
 
   private static let quiet: Set<String> = [
     "thoughts", "tokens", "meta", "displayContent", "summary",
   ]
   /// The tools that begin one of its own sub-agents (packages/core/src/agents).
-  private static let agentTools: Set<String> = [
+  static let agentTools: Set<String> = [
     "delegate_to_agent", "invoke_agent", "codebase_investigator", "generalist", "cli_help",
     "browser_agent",
   ]
@@ -20,7 +20,7 @@ enum GeminiCli: FormatAdapter {
   static func recognizes(_ document: SourceDocument) -> Bool {
     switch document {
     case .value(let value): isHead(value) && value["messages"]?.arrayValue != nil
-    case .lines: SourceLines.begin(document, with: isHead)
+    case .lines: SourceLines.begin(document, with: isHead) || GeminiStream.recognizes(document)
     case .parts: false
     }
   }
@@ -33,6 +33,9 @@ enum GeminiCli: FormatAdapter {
     guard recognizes(document) else {
       throw ImportError(
         .wrongShape(expected: "a session with `sessionId` and `projectHash`"), at: JSONPointer())
+    }
+    if !SourceLines.begin(document, with: isHead), GeminiStream.recognizes(document) {
+      return try GeminiStream.runs(in: document)
     }
     return [
       SourceRun(index: nil) { () throws(ImportError) in
