@@ -660,6 +660,21 @@ struct SessionFormatTests {
     #expect(file.data(.runStarted).first?["source"]?["unread"] == unread)
   }
 
+  @Test("a command that a person ran in pi is shown to the model and is no call of it")
+  func commandOfPerson() throws {
+    let file = try ImportedFile(
+      #"""
+      {"type":"session","version":3,"id":"s"}
+      {"type":"message","id":"1","parentId":null,"message":{"role":"bashExecution","command":"ls","output":"a\n","exitCode":0,"cancelled":false,"truncated":false}}
+      {"type":"message","id":"2","parentId":"1","message":{"role":"user","content":[{"type":"text","text":"q"}]}}
+      {"type":"message","id":"3","parentId":"2","message":{"role":"assistant","content":[{"type":"text","text":"done"}]}}
+      """#, name: "s.jsonl")
+    #expect(file.reports.first?.format == .pi, "\(file.errors)")
+    #expect(file.data(.decision).map { $0["kind"] } == ["answer"])
+    #expect(file.data(.humanReplied).map { $0["text"] } == ["q"])
+    #expect(file.data(.runStarted).first?["source"]?["unread"] == nil)
+  }
+
   @Test("of several fences in a reply of mini-SWE-agent none is run: it is not read as a call")
   func severalFences() throws {
     let file = try ImportedFile(

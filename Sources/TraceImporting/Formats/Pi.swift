@@ -73,6 +73,10 @@ enum Pi: FormatAdapter {
       }
       return
     }
+    if let message = commandOfPerson(body, at: pointer.appending("message")) {
+      graph.items += MessageItems.items(of: [message])
+      return
+    }
     guard let messages = MessageReader.read(body, at: pointer.appending("message")) else {
       return graph.unread.append(pointer)
     }
@@ -81,5 +85,15 @@ enum Pi: FormatAdapter {
       message.responseId = body["responseId"]?.stringValue ?? message.responseId
       graph.items += MessageItems.items(of: [message])
     }
+  }
+
+  /// A command that the person at the terminal ran, and what it printed: the model is shown both, and called nothing.
+  private static func commandOfPerson(_ body: JSONValue, at pointer: JSONPointer) -> ReadMessage? {
+    guard body["role"] == "bashExecution", let command = body["command"]?.stringValue,
+      !body.mayHoldCall
+    else { return nil }
+    var message = ReadMessage(role: .other, roleName: "bashExecution", pointer: pointer, raw: body)
+    message.add(text: .string("$ \(command)\n\(body["output"]?.stringValue ?? "")"))
+    return message
   }
 }
