@@ -199,6 +199,26 @@ struct AgentSessionTests {
     #expect(file.stop == stop)
   }
 
+  @Test("what opencode prints is a reply for each step, with its calls and what they gave back")
+  func streamOfOpenCode() throws {
+    let part = #""sessionID":"s","messageID":"m""#
+    let file = try ImportedFile(
+      #"""
+      {"type":"step_start","timestamp":1765000000000,"sessionID":"s","part":{"id":"1",\#(part),"type":"step-start"}}
+      {"type":"tool_use","timestamp":1765000001000,"sessionID":"s","part":{"id":"2",\#(part),"type":"tool","callID":"c","tool":"bash","state":{"status":"completed","input":{"command":"ls"},"output":"a","title":"ls","metadata":{"exit":0}}}}
+      {"type":"step_finish","timestamp":1765000002000,"sessionID":"s","part":{"id":"3",\#(part),"type":"step-finish","reason":"tool-calls","cost":0.1,"tokens":{"input":10,"output":5,"cache":{"read":0,"write":0}}}}
+      {"type":"step_start","timestamp":1765000003000,"sessionID":"s","part":{"id":"4",\#(part),"type":"step-start"}}
+      {"type":"text","timestamp":1765000004000,"sessionID":"s","part":{"id":"5",\#(part),"type":"text","text":"Done."}}
+      {"type":"error","timestamp":1765000005000,"sessionID":"s","error":{"name":"MessageAbortedError","data":{}}}
+      """#, name: "s.jsonl")
+    #expect(file.reports.first?.format == .openCode, "\(file.errors)")
+    #expect(file.data(.decision).map { $0["kind"] } == ["tool", "answer"])
+    #expect(file.data(.toolResult).map { $0["status"] } == ["ok"])
+    #expect(file.data(.modelResult).count == 2)
+    #expect(file.data(.runStarted).first?["source"]?["unread"] == nil)
+    #expect(file.stop == "cancelled MessageAbortedError")
+  }
+
   @Test(
     "what nobody knows in them is marked",
     arguments: [

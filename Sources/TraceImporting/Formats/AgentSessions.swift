@@ -412,11 +412,12 @@ enum DroidStream: AgentSessions {
 }
 
 /// Sessions of opencode, as `opencode export` writes them: `{"info","messages":[{"info":{"role",…},"parts":[…]}]}`, or the
-/// messages alone.
+/// messages alone; or the parts a line each, as `opencode run --format json` prints them.
 enum OpenCode: AgentSessions {
   static let format = ImportFormat.openCode
   static let summary = FormatSummary(
-    reads: "sessions of opencode", tells: "calls, results, errors, usage; ends that broke")
+    reads: "sessions of opencode, and what it prints as json",
+    tells: "calls, results, errors, usage; ends that broke")
   static let listKeys = ["messages"]
 
   /// Parts by which nothing is called.
@@ -424,14 +425,31 @@ enum OpenCode: AgentSessions {
     "agent", "file", "patch", "reasoning", "retry", "snapshot", "step-finish",
   ]
 
-  static func isMark(_ line: JSONValue) -> Bool {
+  static func isMark(_ line: JSONValue) -> Bool { isMessage(line) || isPrinted(line) }
+
+  private static func isMessage(_ line: JSONValue) -> Bool {
     ["user", "assistant"].contains(line["info"]?["role"]?.stringValue)
       && line["parts"]?.arrayValue != nil
   }
 
+  /// Whether it is a line of what `opencode run --format json` prints: a part of a reply, as soon as it is done.
+  private static func isPrinted(_ line: JSONValue) -> Bool {
+    line["sessionID"]?.stringValue != nil && line["part"]?["type"]?.stringValue != nil
+      && line["part"]?["messageID"] != nil
+  }
+
   static func read(_ lines: SourceLines, into graph: inout CallGraph) {
+    var step: ReadMessage?
     for (pointer, line) in lines.values {
-      guard isMark(line), let parts = line["parts"]?.arrayValue else {
+      if isPrinted(line), let part = line["part"] {
+        take(printed: part, of: line, at: pointer, into: &step, &graph)
+        continue
+      }
+      if line["sessionID"] != nil, line["type"] == "error", let error = line["error"] {
+        graph.ending = ending(error, field: pointer.appending("error"))
+        continue
+      }
+      guard isMessage(line), let parts = line["parts"]?.arrayValue else {
         if !line.saysNothing { graph.unread.append(pointer) }
         continue
       }
@@ -462,7 +480,34 @@ enum OpenCode: AgentSessions {
       }
       for reply in replies + [message] { graph.add(reply) }
     }
+    if let step { graph.add(step) }
     graph.noteSubAgent(behindAnyOf: ["task"])
+  }
+
+  /// Takes in a part that was printed by itself; a reply is what stands between the beginning of a step and its end.
+  private static func take(
+    printed part: JSONValue, of line: JSONValue, at pointer: JSONPointer,
+    into step: inout ReadMessage?, _ graph: inout CallGraph
+  ) {
+    let type = part["type"]?.stringValue
+    if type == "step-start" {
+      if let step { graph.add(step) }
+      step = nil
+    }
+    graph.ending = nil
+    var message =
+      step ?? ReadMessage(.assistant, nil, of: line, at: pointer, time: line["timestamp"]?.time)
+    take(part, at: pointer.appending("part"), into: &message, &graph)
+    guard type == "step-finish" else {
+      step = message
+      return
+    }
+    message.finish = part["reason"]?.stringValue
+    message.usage = ReadUsage(part["tokens"])
+    message.usage.cachedTokens = part["tokens"]?["cache"]?["read"]?.intValue
+    message.usage.cost = part["cost"]?.doubleValue
+    graph.add(message)
+    step = nil
   }
 
   private static func take(
