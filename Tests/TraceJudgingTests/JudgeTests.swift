@@ -320,6 +320,18 @@ struct JudgeTests {
         == outcomes.sorted { $0.rawValue < $1.rawValue }, "\(text): \(found)")
   }
 
+  @Test("whether a call failed that nobody answered is not known, and one of unknown effect failed")
+  func unansweredErrors() throws {
+    for (fate, outcome) in [
+      (RecordedRun.Fate.started, Outcome.unverifiable), (.effectUnknown, .fail), (.ok(), .pass),
+    ] {
+      let run = RecordedRun.whole([[.init("pay", [:], fate)]])
+      for text in [#"{"budget":{"errors":0}}"#, #"{"budget":{"tools":{"pay":{"errors":0}}}}"#] {
+        #expect(try self.outcome(text, run) == outcome, "\(fate)")
+      }
+    }
+  }
+
   @Test("a call that is under way where a log ends has no status yet")
   func underWay() throws {
     var run = RecordedRun()

@@ -309,7 +309,7 @@ extension RunTotals {
     if usage.lacksCost { more.insert(.cost) }
     if trajectory.recorded["time"] != nil { more.insert(.seconds) }
     // How they ended was not recorded, or how often they were tried.
-    if calls.contains(where: { $0.status == .returned }) { more.insert(.errors) }
+    if calls.contains(where: \.mayHaveFailed) { more.insert(.errors) }
     if calls.contains(where: gathered.lacksAttempts) { more.insert(.retries) }
     if trajectory.recorded["tools"] != nil { more.formUnion([.errors, .retries]) }
     self.init(
@@ -392,7 +392,7 @@ extension JudgedRun {
       shown = executed.dropFirst(Int(min(limit.maximum, 1e9))).first?.events ?? []
     case .errors:
       let failed = executed.filter { $0.outline.hasFailed }
-      mayBeMore = mayBeMore || executed.contains { $0.status == .returned }
+      mayBeMore = mayBeMore || executed.contains(where: \.mayHaveFailed)
       amount = Double(failed.count)
       shown = failed.dropFirst(Int(min(limit.maximum, 1e9))).first?.events ?? []
     case .retries:
@@ -459,5 +459,12 @@ extension Budget.Limit {
     case .retries: "retries"
     case .errors: "errors"
     }
+  }
+}
+
+extension Trajectory.Call {
+  /// Whether it ran, and nothing says whether it failed.
+  fileprivate var mayHaveFailed: Bool {
+    status == .returned || status == .unknown && !outline.hasFailed
   }
 }
