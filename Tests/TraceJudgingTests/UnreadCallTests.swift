@@ -81,4 +81,38 @@ struct UnreadCallTests {
           .encoded))
     #expect(watch.breach()?.outcome == .fail)
   }
+
+  @Test(
+    "a reply that went unread may have been any answer, and hides none behind it",
+    arguments: [
+      (#"{"never":{"answer":{"$contains":"paid"}}}"#, Outcome.unverifiable),
+      (#"{"only":{"answer":{"$contains":"done"}}}"#, .unverifiable),
+      (#"{"never":{"answer":{"$contains":"done"}}}"#, .fail),
+      (#"{"eventually":{"answer":{"$contains":"done"}}}"#, .pass),
+      (#"{"expect":{"answer":{"$contains":"done"}},"before":{"stop":true}}"#, .pass),
+    ])
+  func unreadAnswers(rule: String, outcome: Outcome) throws {
+    var events = Self.run([:])
+    let unseen: JSONObject = [
+      "what": "reply", "channels": ["calls": "partial", "model": "partial"], "reason": "odd",
+    ]
+    events.insert(Event(seq: 0, step: 0, type: .unseen, runId: "run", data: unseen), at: 1)
+    for index in events.indices { events[index].seq = index }
+    let expectations = try Expectations(parsing: ["time": [JSONValue(parsing: rule)]])
+    #expect(Judge.judge(events, against: expectations).outcomes.map(\.outcome) == [outcome])
+  }
+
+  @Test("rules about time see the answer of whoever the agent's own conversation was handed to")
+  func handedOver() throws {
+    for isOfAgent in [true, false] {
+      var events = Self.run([:])
+      let answer = try #require(events.firstIndex { $0.type == .decision })
+      events[answer].data["caller"] = "billing"
+      if isOfAgent { events[answer].data["ofAgent"] = true }
+      let expectations = try Expectations(
+        parsing: ["time": [["never": ["answer": ["$contains": "done"]]]]])
+      let outcomes = Judge.judge(events, against: expectations).outcomes.map(\.outcome)
+      #expect(outcomes == [isOfAgent ? .fail : .pass])
+    }
+  }
 }

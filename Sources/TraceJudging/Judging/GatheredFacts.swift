@@ -226,9 +226,11 @@ public struct GatheredFacts: Sendable {
     let data = event.data
     switch data["kind"]?.stringValue {
     case "answer":
+      // What was handed over, and speaks in the agent's own conversation, gives the agent's answer.
       answers.append(
         Said(
-          seq: event.seq, step: event.step, value: data["text"], by: data["caller"]?.stringValue))
+          seq: event.seq, step: event.step, value: data["text"],
+          by: data["ofAgent"] == true ? nil : data["caller"]?.stringValue))
       guard facts.contains(.state), data["caller"] == nil else { return }
       compareEvidence(
         (data["evidenceRefs"]?.arrayValue ?? []).compactMap(\.stringValue), in: event.step)

@@ -85,6 +85,10 @@ extension JudgedRun {
       }
     }
     if lacks { found.append(Hidden(first: 0, last: nil)) }
+    // A reply that went unread may have been an answer.
+    if let last = view.trajectory.lastUnseen, moments.contains(where: { $0.sort == .answer }) {
+      found.append(Hidden(first: 0, last: last))
+    }
     if recorded["tools"] != nil { found += hiddenResults(moments) }
     return found
   }
