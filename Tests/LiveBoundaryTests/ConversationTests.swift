@@ -279,6 +279,41 @@ import Testing
       #expect(Set(store.of(.decision).map { $0["caller"]?.stringValue }) == [nil])
     }
 
+    @Test(
+      "a call that a request tells of and no reply held was made past the proxy, and is told once")
+    func unheldCalls() async throws {
+      func made(_ id: String, _ name: String) -> [String] {
+        [
+          #"{"role":"assistant","content":null,"tool_calls":[{"id":"\#(id)","type":"function","function":{"name":"\#(name)","arguments":"{}"}}]}"#,
+          #"{"role":"tool","tool_call_id":"\#(id)","content":"done"}"#,
+        ]
+      }
+      let asked = #"{"role":"user","content":"What colour?"}"#
+      // Ids of one's own are nothing new, nor is what a conversation begins with.
+      for (first, others, reason) in [
+        ([asked], [made("c1", "look")], nil), ([asked], [made("own", "look")], nil),
+        ([asked] + made("x", "wipe"), [made("x", "wipe")], nil),
+        ([asked], [made("c1", "look"), made("c1", "look") + made("x", "wipe")], "(wipe)"),
+        ([asked], [made("c1", "look") + made("c2", "look")], "(look)"),
+      ] as [([String], [[String]], String?)] {
+        let server = try FakeServer { request, reply in
+          reply.finish(
+            body: request.text.contains("\"tool\"")
+              ? ProxyTests.answer("blue") : ProxyTests.call("look", "{}", id: "c1"))
+        }
+        let store = try await ProxyTests().recording(server) { port in
+          _ = Self.ask(first, tools: Self.tool, port: port)
+          for other in others + others.suffix(1) {
+            _ = Self.ask([asked] + other, tools: Self.tool, port: port)
+          }
+          Thread.sleep(forTimeInterval: 0.1)
+        }
+        let unseen = store.of(.unseen)
+        #expect(unseen.count == (reason == nil ? 0 : 1))
+        #expect(reason.map { unseen.first?["reason"]?.stringValue?.contains($0) == true } ?? true)
+      }
+    }
+
     // MARK: Quick clients
 
     /// A call in pieces, whose stream stays open for a while when all of it was said.

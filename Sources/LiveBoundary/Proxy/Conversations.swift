@@ -33,6 +33,8 @@ struct Conversations {
     var results: [Result]
     /// What people say that nobody had said before.
     var words: [JSONValue]
+    /// The tools of calls that it tells of, and that no reply held.
+    var unheld: [String]
     /// Whether the list of tools is another one than last time.
     var hasNewTools: Bool
     /// Whether the same was asked last time, and came to nothing.
@@ -136,6 +138,8 @@ struct Conversations {
   private var replyIDs = Places<String>()
   private var openIDs = Places<String>()
   private var beginnings = Places<Digest>()
+  /// All calls that replies held.
+  private var calls = HeldCalls()
 
   /// Conversations by something that they have.
   private struct Places<Key: Hashable & Sendable>: Sendable {
@@ -206,6 +210,8 @@ struct Conversations {
     var turn = Turn(
       number: number, conversation: index, name: own.name, successor: own.successor,
       isFirst: own.requests == 0, messages: [], results: [], words: [],
+      unheld: calls.unheld(
+        in: request.messages, isFirst: own.requests == 0 || own.underWay > 0),
       hasNewTools: own.tools != tools && !(own.tools == nil && request.tools.isEmpty),
       isTriedAgain: own.hasFailed && own.lastDigest == digest && own.underWay == 0,
       digest: digest, request: request, prints: prints)
@@ -314,6 +320,7 @@ struct Conversations {
     for call in calls {
       let id = call.providerCallId ?? ""
       own.open.append(OpenCall(callId: call.callId, providerID: id, tool: call.name, step: step))
+      self.calls.add(id: id, name: call.name, input: call.input)
       if !id.isEmpty { own.callIDs[id] = call.callId }
     }
     put(own, at: turn.conversation)

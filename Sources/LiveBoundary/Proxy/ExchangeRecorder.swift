@@ -168,6 +168,14 @@ public actor ExchangeRecorder {
       if turn.hasNewTools {
         try append(.toolsListed, Self.listed(turn.request.tools), step: lastStep, of: turn)
       }
+      if !turn.unheld.isEmpty {
+        try note(
+          Unseen(
+            .request, ["calls": "partial", "model": "partial"],
+            reason: "a request tells of calls that no reply held which went by "
+              + "(\(turn.unheld.prefix(5).joined(separator: ", "))): "
+              + "a model may have been asked past the proxy"), step: lastStep, of: turn)
+      }
       for result in turn.results { try append(result, turn) }
       guard main == turn.conversation else { return }
       for words in turn.words {
