@@ -115,4 +115,20 @@ struct UnreadCallTests {
       #expect(outcomes == [isOfAgent ? .fail : .pass])
     }
   }
+
+  @Test("what an answer cites that was handed over is not held against what the agent was shown")
+  func handedOverEvidence() throws {
+    var events = Self.run([:])
+    let place = try #require(events.firstIndex { $0.type == .decision })
+    var own = DecisionPayload(.answer(text: "seen", evidenceRefs: []))
+    events.insert(
+      Event(seq: 0, step: 1, type: .decision, runId: "run", data: own.encoded), at: place)
+    own = DecisionPayload(.answer(text: "done", evidenceRefs: ["9.1.0"]), caller: "billing")
+    own.isOfAgent = true
+    events[place + 1].data = own.encoded
+    for index in events.indices { events[index].seq = index }
+    let expectations = try Expectations(parsing: ["evidence": ["observed": true]])
+    let outcomes = Judge.judge(events, against: expectations).outcomes.map(\.outcome)
+    #expect(outcomes == [.unverifiable])
+  }
 }

@@ -231,7 +231,12 @@ public struct GatheredFacts: Sendable {
         Said(
           seq: event.seq, step: event.step, value: data["text"],
           by: data["ofAgent"] == true ? nil : data["caller"]?.stringValue))
-      guard facts.contains(.state), data["caller"] == nil else { return }
+      guard facts.contains(.state) else { return }
+      guard data["caller"] == nil else {
+        // What was shown to whoever took over is not looked at here.
+        if data["ofAgent"] == true { forgetEvidence() }
+        return
+      }
       compareEvidence(
         (data["evidenceRefs"]?.arrayValue ?? []).compactMap(\.stringValue), in: event.step)
     case "ask_human":
@@ -244,9 +249,14 @@ public struct GatheredFacts: Sendable {
     }
   }
 
+  /// Nothing is known of what an answer cites.
+  private mutating func forgetEvidence() {
+    (unobserved, unshown, placed, lacksPacket) = ([], [], [], true)
+  }
+
   /// Holds what an answer cites against what was observed before it, and against its packet.
   private mutating func compareEvidence(_ refs: [String], in step: Int) {
-    (unobserved, unshown, placed, lacksPacket) = ([], [], [], true)
+    forgetEvidence()
     guard !refs.isEmpty else { return }
     let known = state.observations.recent.map(\.id)
     unobserved = refs.filter { ref in !known.contains { $0.hasSameUTF8(as: ref) } }
