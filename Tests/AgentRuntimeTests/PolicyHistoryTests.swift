@@ -45,6 +45,29 @@ struct PolicyHistoryTests {
 
   private static let call = ProposedCall(callId: "x", name: "pay", input: ["n": 1])
 
+  @Test(
+    "calls of a decision that were allowed and have yet to begin are none of those that are left")
+  func remainingCalls() throws {
+    var rule = Policy.Rule(id: "reserve", verdict: .allow)
+    rule.remaining = [.init(.calls, try Matcher(compiling: ["$gte": 2]))]
+    let policy = Policy(rules: [rule, Policy.Rule(id: "no", verdict: .deny)])
+    let calls = (0..<3).map { ProposedCall(callId: "1.1.\($0)", name: "pay", input: [:]) }
+    var past = Past(history: PolicyHistory(for: policy))
+    past.take(.decision(DecisionPayload(.tool(calls))))
+    var rules: [String?] = []
+    for call in calls {
+      let moment = PolicyGate.KnownState(
+        run: PolicyContext(), limits: Limits(maxToolCalls: 3), state: AgentState(),
+        history: past.history)
+      let verdict = PolicyGate(policy).ruleCheck(
+        on: call, tool: ToolDefinition(name: "pay"), at: moment
+      ).verdict
+      past.take(.policyDecision(verdict))
+      rules.append(verdict.ruleId)
+    }
+    #expect(rules == ["reserve", "reserve", "no"])
+  }
+
   @Test("of hostile numbers of calls the memory is bounded, and what is forgotten is not known")
   func bounds() throws {
     func rule(_ past: Policy.PastCalls) -> Policy.Rule {

@@ -158,7 +158,12 @@ extension Policy.Rule {
   var pastCalls: [Policy.PastCalls] { calls + proposals + after + notAfter }
 
   /// Whether what came before in the run matters to the rule.
-  var looksBack: Bool { !pastCalls.isEmpty || input?.usesOrigins == true }
+  var looksBack: Bool {
+    !pastCalls.isEmpty || input?.usesOrigins == true || countsRemainingCalls
+  }
+
+  /// Whether it looks at how many calls are left, of which those take some that were allowed and have yet to begin.
+  var countsRemainingCalls: Bool { remaining.contains { $0.resource == .calls } }
 }
 
 extension Policy {

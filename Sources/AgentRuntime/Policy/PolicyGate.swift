@@ -76,7 +76,9 @@ public struct PolicyGate: Sendable {
       // What a log claims may be less than nothing, and more than can be added.
       func left(_ limit: Int, _ used: Int) -> Int { max(0, max(0, limit) - max(0, used)) }
       remainingSteps = limits.maxSteps.map { left($0, totals.steps) }
-      remainingToolCalls = limits.maxToolCalls.map { left($0, totals.toolCalls) }
+      remainingToolCalls = limits.maxToolCalls.map {
+        left(left($0, totals.toolCalls), history.ahead)
+      }
       remainingTokens = limits.maxTokens.map {
         left(left($0, totals.inputTokens), totals.outputTokens)
       }

@@ -76,6 +76,8 @@ public struct PolicyHistory: Sendable {
 
   private var simulatedUser = SimulatedUser()
   private let isNeeded: Bool
+  /// Whether rules look at how many calls are left.
+  private let countsAhead: Bool
   private let keepsInputs: Bool
   private let keepsResults: Bool
   private var places: [[UInt8]: Int] = [:]
@@ -88,6 +90,7 @@ public struct PolicyHistory: Sendable {
   /// - Parameter policy: what is kept is what its rules may look at.
   public init(for policy: Policy = Policy()) {
     isNeeded = policy.looksBack
+    countsAhead = policy.rules.contains(where: \.countsRemainingCalls)
     let usesOrigins = policy.rules.contains { $0.input?.usesOrigins == true }
     let conditions = policy.rules.flatMap(\.pastCalls)
     keepsInputs = usesOrigins || conditions.contains { $0.input != nil }
@@ -132,6 +135,10 @@ public struct PolicyHistory: Sendable {
     }
     current[index].verdict = status
   }
+
+  /// How many calls of the current decision were allowed and have yet to begin; 0 where no rule looks at how many
+  /// are left.
+  var ahead: Int { countsAhead ? current.count(where: \.isAhead) : 0 }
 
   private mutating func propose(_ call: ProposedCall, at t: Int) {
     current.append(
