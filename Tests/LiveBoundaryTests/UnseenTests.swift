@@ -219,6 +219,13 @@ import TraceJudging
       Scene(
         name: "a reply that is fetched later", path: "/openai/v1/conversations/c1/items",
         serve: { $0.finish(body: #"{"data":[]}"#) }),
+      Scene(
+        name: "a request that goes on in another protocol", path: "/openai/v1/realtime",
+        serve: {
+          $0.send(
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
+          $0.close()
+        }),
       Scene(name: "a call under another key") {
         $0.finish(body: pay.replacing("tool_calls", with: "toolcalls"))
       },

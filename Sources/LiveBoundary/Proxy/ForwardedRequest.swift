@@ -5,7 +5,10 @@ enum ForwardedRequest {
   ///
   /// - Parameter path: behind the base URL, with the query.
   static func unknown(_ method: String, _ path: String, status: Int?) -> String? {
-    guard let status, (200..<400).contains(status) else { return nil }
+    guard let status, status < 400 else { return nil }
+    if status < 200 {
+      return "\(method) \(path) went on in another protocol (status \(status)), which is not read"
+    }
     if status >= 300 {
       return "\(method) \(path) was sent elsewhere, past the proxy (status \(status))"
     }

@@ -250,7 +250,7 @@
     ) -> Unseen? {
       let channels: RecordedChannels = ["calls": "partial", "model": "partial"]
       let status = passed.reply?.status ?? (passed.error == nil ? 200 : nil)
-      if let unread, let status, (200..<400).contains(status) {
+      if let unread, let status, status < 400 {
         return Unseen(
           .request, channels,
           reason: "a request to \(route.plainPath) could not be read: \(unread)")
