@@ -41,6 +41,18 @@ public enum Moment: Sendable, Hashable {
     }
   }
 
+  /// Whether each moment of its sort is such a one, whatever happens.
+  var isAny: Bool {
+    switch self {
+    case .called(let entry), .proposed(let entry), .returned(let entry):
+      entry.tool.text == "*" && entry.input == nil && entry.statuses == nil && entry.result == nil
+        && entry.caller == nil
+    case .stop(let reasons): StopReason.allCases.allSatisfy(reasons.contains)
+    case .invalidDecision: true
+    case .verdict, .approval, .reply, .answer: false
+    }
+  }
+
   /// The keys of which one says what a moment is; a mapping without any is a call.
   static let keyNames = [
     "called", "proposed", "returned", "verdict", "approval", "reply", "answer", "stop",

@@ -358,7 +358,10 @@ extension ExpectationReader {
 extension TimeRule {
   /// Why the rule says nothing; `nil` where it does.
   fileprivate var fault: String? {
-    switch (claim, relation) {
+    if claim == .only, relation != .until, moments.allSatisfy(\.isAny) {
+      return "nothing can break this: “only” allows whatever there is of that sort"
+    }
+    return switch (claim, relation) {
     case (.eventually, .some): "“eventually” stands alone or with “within”; see “expect”"
     case (.expect, nil): "“expect” needs “before” or “after”; see “eventually”"
     case (.expect, .until): "“until” goes with “never” or “only”"
