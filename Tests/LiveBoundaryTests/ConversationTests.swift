@@ -289,20 +289,22 @@ import Testing
         ]
       }
       let asked = #"{"role":"user","content":"What colour?"}"#
+      let (look, wipe) = (made("c1", "look"), made("x", "wipe"))
+      let lookAndWipe: [String] = look + wipe
+      let lookTwice: [String] = look + made("c2", "look")
       // Ids of one's own are nothing new, nor is what a conversation begins with.
-      for (first, others, reason) in [
-        ([asked], [made("c1", "look")], nil), ([asked], [made("own", "look")], nil),
-        ([asked] + made("x", "wipe"), [made("x", "wipe")], nil),
-        ([asked], [made("c1", "look"), made("c1", "look") + made("x", "wipe")], "(wipe)"),
-        ([asked], [made("c1", "look") + made("c2", "look")], "(look)"),
-      ] as [([String], [[String]], String?)] {
+      let scenes: [(first: [String], others: [[String]], reason: String?)] = [
+        ([], [look], nil), ([], [made("own", "look")], nil), (wipe, [wipe], nil),
+        ([], [look, lookAndWipe], "(wipe)"), ([], [lookTwice], "(look)"),
+      ]
+      for (first, others, reason) in scenes {
         let server = try FakeServer { request, reply in
           reply.finish(
             body: request.text.contains("\"tool\"")
               ? ProxyTests.answer("blue") : ProxyTests.call("look", "{}", id: "c1"))
         }
         let store = try await ProxyTests().recording(server) { port in
-          _ = Self.ask(first, tools: Self.tool, port: port)
+          _ = Self.ask([asked] + first, tools: Self.tool, port: port)
           for other in others + others.suffix(1) {
             _ = Self.ask([asked] + other, tools: Self.tool, port: port)
           }

@@ -323,8 +323,8 @@ struct JudgeTests {
   @Test("whether a call failed that nobody answered is not known, and one of unknown effect failed")
   func unansweredErrors() throws {
     for (fate, outcome) in [
-      (RecordedRun.Fate.started, Outcome.unverifiable), (.effectUnknown, .fail), (.ok(), .pass),
-    ] {
+      (.started, .unverifiable), (.effectUnknown, .fail), (.ok(), .pass),
+    ] as [(RecordedRun.Fate, Outcome)] {
       let run = RecordedRun.whole([[.init("pay", [:], fate)]])
       for text in [#"{"budget":{"errors":0}}"#, #"{"budget":{"tools":{"pay":{"errors":0}}}}"#] {
         #expect(try self.outcome(text, run) == outcome, "\(fate)")
