@@ -173,7 +173,7 @@ public actor ExchangeRecorder {
           Unseen(
             .request, ["calls": "partial", "model": "partial"],
             reason: "a request tells of calls that no reply held which went by "
-              + "(\(turn.unheld.prefix(5).joined(separator: ", "))): "
+              + "(\(turn.unheld.prefix(5).map { $0.prefix(100) }.joined(separator: ", "))): "
               + "a model may have been asked past the proxy"), step: lastStep, of: turn)
       }
       for result in turn.results { try append(result, turn) }
