@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import enum
 import functools
 import os
 import signal
@@ -680,3 +681,112 @@ def test_what_stands_around_a_call_says_what_was_wrong() -> None:
     guard.after(guard.before("pay", {"order": 2}), error="no answer")
     with pytest.raises(agent_eval.Forbidden):
         guard.before("pay", {"order": 2})
+
+
+class Kind(str, enum.Enum):
+    ALL = "all"
+
+
+class Owner:
+    """Stands for a model of pydantic."""
+
+    def model_dump(self, *, mode: str, exclude_none: bool) -> dict[str, Any]:
+        return {} if exclude_none else {"owner": None}
+
+
+class Silent(str):
+    def __str__(self) -> str:
+        return "harmless"
+
+
+@pytest.mark.parametrize(
+    ("given", "forbidden"),
+    [(Kind.ALL, "all"), (Silent("/"), "/"), ({Kind.ALL: [Kind.ALL]}, {"all": ["all"]}), (Owner(), {"owner": None})],
+    ids=["enumeration", "kind of text", "within others", "member that is None"],
+)
+def test_an_input_is_judged_by_what_it_holds_whatever_its_class_prints(given: object, forbidden: object) -> None:
+    @agent_eval.tool
+    def erase(what: object) -> None:
+        ran.append("erase")
+
+    with agent_eval.guard({"toolsNotCalled": [{"tool": "erase", "input": {"what": forbidden}}]}):
+        with pytest.raises(agent_eval.Forbidden):
+            erase(given)
+    assert ran == []
+
+
+def test_of_two_functions_of_one_name_that_which_does_more_counts() -> None:
+    @agent_eval.tool(name="send", side_effect="read")
+    def preview(text: str) -> None:
+        ran.append("preview")
+
+    @agent_eval.tool(name="send", side_effect="write")
+    def send(text: str) -> None:
+        ran.append("send")
+
+    with agent_eval.guard({"noRepeatedSideEffect": True}):
+        preview("a")
+        send("b")
+        preview("c")
+        with pytest.raises(agent_eval.Forbidden):
+            send("b")
+    ran.clear()
+    with agent_eval.guard({"noRepeatedSideEffect": True}, side_effects={"send": "read"}):
+        send("b")
+        send("b")
+    assert ran == ["send", "send"]
+
+
+def test_a_function_without_a_name_is_refused_rather_than_called_something() -> None:
+    class Eraser:
+        def __call__(self, name: str) -> None:
+            ran.append("erase")
+
+    for nameless in (Eraser(), functools.partial(Eraser(), "x"), lambda name: None):
+        with pytest.raises(ValueError, match="no name by which a guard could know it"):
+            agent_eval.tool(nameless)
+    erase = agent_eval.tool(name="erase")(Eraser())
+    once = functools.partial(delete)
+    once.mark = 1  # type: ignore[attr-defined]
+    twice = agent_eval.tool(name=None)(functools.partial(once, "x"))
+    with agent_eval.guard({"toolsNotCalled": ["erase", {"tool": "delete", "input": {"name": "x"}}]}):
+        for forbidden in (lambda: erase("x"), twice):
+            with pytest.raises(agent_eval.Forbidden):
+                forbidden()
+    assert ran == []
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    __repr__ = __str__
+
+
+def deep(levels: int) -> Any:
+    return [deep(levels - 1)] if levels else 1
+
+
+@pytest.mark.parametrize(
+    "result",
+    [Unprintable(), "name-\udcff", 10**5000, deep(300), {"name": "\ud800"}],
+    ids=["no text", "name of a file", "number", "deep", "half of a pair"],
+)
+def test_a_tool_that_has_run_does_not_fail_by_its_result_and_neither_do_later_ones(result: object) -> None:
+    @agent_eval.tool
+    def give(number: int) -> object:
+        ran.append("give")
+        return result
+
+    @agent_eval.tool
+    def fail() -> None:
+        raise Unprintable("name-\udcff")
+
+    with agent_eval.guard({"maxToolCalls": 3}):
+        assert give(1) is result
+        with pytest.raises(Unprintable):
+            fail()
+        assert give(2) is result
+        with pytest.raises(agent_eval.Forbidden):
+            give(3)
+    assert ran == ["give", "give"]

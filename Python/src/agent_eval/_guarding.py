@@ -39,6 +39,7 @@ _KEYS = (
 )
 # What the program takes of one call, and of one file.
 _INPUT_KIB = 512
+_LEVELS = 64
 _FILE_BYTES = 16 << 20
 _MOMENTS = ("called", "returned")
 _EFFECTS = ("read", "draft", "write")
@@ -89,6 +90,7 @@ class Guard:
         for name, effect in self._effects.items():
             if effect not in _EFFECTS:
                 raise ValueError(f"side_effects[{name!r}] is {effect!r}; it is one of {', '.join(_EFFECTS)}")
+        self._said = frozenset(self._effects)
         _look_at(self._expected)
         self._lock = threading.Lock()
         self._calls: list[Ticket] = []
@@ -115,8 +117,10 @@ class Guard:
     def _judge(self, ticket: Ticket, side_effect: str | None) -> None:
         """Raises where the call may not run; the lock is held."""
         tool = ticket.tool
-        if side_effect is not None:
-            self._effects.setdefault(tool, side_effect)
+        known = self._effects.get(tool)
+        if side_effect is not None and tool not in self._said:
+            # Two functions may have one name: what either of them does is what may have been done.
+            self._effects[tool] = max(side_effect, known or side_effect, key=_EFFECTS.index)
         if self._expected.get("noRepeatedSideEffect") is True and tool not in self._effects:
             raise GuardError(
                 f"noRepeatedSideEffect has to know what {tool} does to the world: say it with "
@@ -146,14 +150,11 @@ class Guard:
             raise TypeError(f"after takes what before returned, not {type(ticket).__name__}")
         if effect not in ("none", "unknown"):
             raise ValueError(f"effect is {effect!r}; it is none or unknown")
-        try:
-            told = plain(result, "result")
-        except (TypeError, ValueError, RecursionError):
-            told = str(result)
+        told, failed = _result(result), None if error is None else _text(error) or type(error).__name__
         with self._lock:
             ticket.is_over = True
-            if error is not None:
-                ticket.error = str(error) or type(error).__name__
+            if failed is not None:
+                ticket.error = failed
                 ticket.is_effect_unknown = effect == "unknown"
             else:
                 ticket.result = told
@@ -283,13 +284,36 @@ def _json(value: Any) -> bytes:
         return json.dumps(value).encode("ascii")
 
 
+def _result(result: Any) -> Any:
+    """A result as JSON says it, else its text: the tool has run, so that nothing here may fail, then or later."""
+    try:
+        told = plain(result, "result", is_whole=True)
+        json.dumps(told, ensure_ascii=False).encode("utf-8")
+        return told if _levels(told) <= _LEVELS else _text(result)
+    except Exception:  # noqa: BLE001 - code of others, which may raise anything
+        return _text(result)
+
+
+def _levels(value: Any) -> int:
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return max((1 + _levels(item) for item in items), default=0)
+
+
+def _text(value: Any) -> str:
+    try:
+        text = str(value)
+    except Exception:  # noqa: BLE001 - code of others, which may raise anything
+        text = object.__repr__(value)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def _why(found: list[dict[str, Any]], step: int) -> str:
     """Why the program gave no verdict on a call."""
     for event in found:
         if event["type"] == "decision" and event["step"] == step and event["data"].get("kind") == "invalid":
             return (
                 f"{event['data'].get('reason', 'it is no call')}. A guard judges inputs of up to {_INPUT_KIB} KiB of JSON, "
-                "64 levels deep, and 1 MiB of the calls that are under way together: give the tool the path of what is "
+                f"{_LEVELS} levels deep, and 1 MiB of the calls that are under way together: give the tool the path of what is "
                 "larger, or leave the parameter out with ignore=[…]"
             )
     return "the program gave no verdict"
@@ -427,7 +451,7 @@ def _let_through(
         raise ValueError(f"side_effect is {side_effect!r}; it is one of {', '.join(_EFFECTS)}")
     if not isinstance(input, Mapping):
         raise TypeError(f"the input of {tool} is a {type(input).__name__}; it is a mapping of names to values")
-    given = plain(dict(input), f"the input of {tool}")
+    given = plain(dict(input), f"the input of {tool}", is_whole=True)
     begun = [(guard, Ticket(tool, given)) for guard in guards]
     with ExitStack() as locks:
         # Always in the same order, so that no two threads wait for each other.
@@ -462,13 +486,19 @@ def _guarded(
         bound: Any = type(function)(_guarded(function.__func__, name, ignore, side_effect, harmless, in_force))
         return bound  # type: ignore[no-any-return]
     # What a partial has filled in is given as well.
-    inner = function.func if isinstance(function, functools.partial) else function
-    filled, named_before = (function.args, function.keywords) if isinstance(function, functools.partial) else ((), {})
-    called = name or str(getattr(inner, "__name__", "tool"))
+    inner: Any = function
+    filled: tuple[Any, ...] = ()
+    named_before: dict[str, Any] = {}
+    while isinstance(inner, functools.partial):
+        filled, named_before, inner = (*inner.args, *filled), {**inner.keywords, **named_before}, inner.func
+    called = name or str(getattr(inner, "__name__", ""))
     signature = inspect.signature(inner)
     unknown = [parameter for parameter in ignore if parameter not in signature.parameters]
     if unknown:
         raise ValueError(f"{called} has no parameter {unknown[0]!r} to ignore")
+    if called in ("", "<lambda>"):
+        # Under a name that nobody gave it no rule would ever find it.
+        raise ValueError(f"{inner!r} has no name by which a guard could know it: say it with tool(name=…)")
 
     def begin(
         arguments: tuple[Any, ...], named: dict[str, Any], is_wanted: Callable[[], bool] = lambda: True
@@ -592,7 +622,7 @@ def _input(
             given[parameter] = value
         elif kind is not inspect.Parameter.VAR_POSITIONAL:
             try:
-                given[parameter] = plain(value)
+                given[parameter] = plain(value, is_whole=True)
             except Exception:  # noqa: BLE001 - a default may be an object of any kind, whose own code may raise anything
                 continue
     return given

@@ -154,16 +154,18 @@ def shown(path: str | os.PathLike[str]) -> str:
         return f"$'{quoted}'"
 
 
-def plain(value: Any, place: str = "value") -> Any:
+def plain(value: Any, place: str = "value", *, is_whole: bool = False) -> Any:
     """A value as JSON can say it: models of pydantic and data classes become mappings, tuples lists.
 
-    Raises ``TypeError`` that names the place of what JSON cannot say.
+    Members of models that are ``None`` are left out, as they are of messages that are sent, unless ``is_whole``. Raises
+    ``TypeError`` that names the place of what JSON cannot say.
     """
     import dataclasses
     import math
 
     if value is None or isinstance(value, (str, bool, int)):
-        return str(value) if isinstance(value, str) else value
+        # What it holds: an enumeration of texts prints as the name of its member.
+        return str.__str__(value) if isinstance(value, str) else value
     if isinstance(value, float):
         if math.isfinite(value):
             return value
@@ -173,13 +175,14 @@ def plain(value: Any, place: str = "value") -> Any:
         for key, item in value.items():
             if not isinstance(key, str):
                 raise TypeError(f"{place} has the key {key!r}; keys are texts")
-            made[key] = plain(item, f"{place}.{key}")
+            name = str.__str__(key)
+            made[name] = plain(item, f"{place}.{name}", is_whole=is_whole)
         return made
     if isinstance(value, (list, tuple)):
-        return [plain(item, f"{place}[{index}]") for index, item in enumerate(value)]
+        return [plain(item, f"{place}[{index}]", is_whole=is_whole) for index, item in enumerate(value)]
     dump = getattr(value, "model_dump", None)
     if callable(dump) and not isinstance(value, type):
-        return plain(dump(mode="json", exclude_none=True), place)
+        return plain(dump(mode="json", exclude_none=not is_whole), place, is_whole=is_whole)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return plain(dataclasses.asdict(value), place)
+        return plain(dataclasses.asdict(value), place, is_whole=is_whole)
     raise TypeError(f"{place} is a {type(value).__name__}, which JSON cannot say")

@@ -292,7 +292,7 @@ def value(given: Any) -> dict[str, Any]:
     if isinstance(given, bool):
         return {"boolValue": given}
     if isinstance(given, str):
-        return {"stringValue": str(given)}
+        return {"stringValue": str.__str__(given)}
     if isinstance(given, int):
         return {"intValue": str(given)}
     if isinstance(given, float):
