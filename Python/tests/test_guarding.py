@@ -790,3 +790,43 @@ def test_a_tool_that_has_run_does_not_fail_by_its_result_and_neither_do_later_on
         with pytest.raises(agent_eval.Forbidden):
             give(3)
     assert ran == ["give", "give"]
+
+
+@pytest.mark.parametrize("effect", ["read", "draft", "write", None])
+def test_a_tool_that_a_rule_names_is_not_done_again_when_nobody_knows(effect: str | None) -> None:
+    @agent_eval.tool(side_effect=effect)
+    def send(text: str) -> None:
+        ran.append(text)
+        raise TimeoutError("no answer")
+
+    @agent_eval.tool(side_effect="read")
+    def fetch(text: str) -> None:
+        raise TimeoutError("no answer")
+
+    with agent_eval.guard({"noRepeatedSideEffect": ["se*"]}):
+        for text in ("a", "b"):
+            with pytest.raises(TimeoutError):
+                send(text)
+        with pytest.raises(agent_eval.Forbidden):
+            send("a")
+        for _ in range(2):
+            with pytest.raises(TimeoutError):
+                fetch("a")
+    assert ran == ["a", "b"]
+
+
+def test_a_draft_is_not_made_again_when_nobody_knows_and_later_calls_are_judged() -> None:
+    @agent_eval.tool(side_effect="draft")
+    def draft(text: str) -> None:
+        ran.append(text)
+        raise TimeoutError("no answer")
+
+    with agent_eval.guard({"noRepeatedSideEffect": True}):
+        with pytest.raises(TimeoutError):
+            draft("a")
+        with pytest.raises(agent_eval.Forbidden):
+            draft("a")
+        delete("x")
+        with pytest.raises(agent_eval.Forbidden):
+            delete("x")
+    assert ran == ["a", "delete"]

@@ -90,6 +90,9 @@ class Guard:
         for name, effect in self._effects.items():
             if effect not in _EFFECTS:
                 raise ValueError(f"side_effects[{name!r}] is {effect!r}; it is one of {', '.join(_EFFECTS)}")
+        # Where noRepeatedSideEffect names tools: what tells them from others, and what it told.
+        self._names: Guard | None = None
+        self._named: dict[str, bool] = {}
         self._said = frozenset(self._effects)
         _look_at(self._expected)
         self._lock = threading.Lock()
@@ -106,6 +109,9 @@ class Guard:
                 told = checked.stdout + checked.stderr
                 mistakes = [line.split(" error: ", 1)[-1] for line in told.splitlines() if " error: " in line]
                 raise ProgramFailed("; ".join(mistakes) or told.strip(), checked.returncode)
+        held = self._expected.get("noRepeatedSideEffect")
+        if isinstance(held, list):
+            self._names = Guard({"toolsNotCalled": held})
 
     def before(self, tool: str, input: Mapping[str, Any], *, side_effect: str | None = None) -> Ticket:
         """Raises ``Forbidden`` where the call would break what is expected, ``GuardError`` where that cannot be told.
@@ -202,18 +208,19 @@ class Guard:
         steps = [[ticket] for ticket in done] + [last]
         for index, tickets in enumerate(steps):
             for ticket in tickets:
+                is_held = self._is_held(ticket.tool)
                 tool = tools.setdefault(
                     ticket.tool,
                     {
                         "name": ticket.tool,
-                        "sideEffect": self._effects.get(ticket.tool, "write"),
+                        "sideEffect": "write" if is_held else self._effects.get(ticket.tool, "write"),
                         "inputSchema": {"type": "object"},
                         "scripted": [],
                     },
                 )
                 if index < len(done):
                     said = {"error": ticket.error} if ticket.error is not None else {"ok": ticket.result}
-                    if ticket.is_effect_unknown and self._holds_unknown_effects(ticket.tool):
+                    if ticket.is_effect_unknown and is_held:
                         said["effect"] = "unknown"
                     tool["scripted"].append({"when": {"step": index + 1}, **_literal(said)})
             script.append({"calls": [{"tool": t.tool, "input": _literal(t.input)} for t in tickets]})
@@ -232,9 +239,20 @@ class Guard:
             "model": {"script": script},
         }
 
-    def _holds_unknown_effects(self, tool: str) -> bool:
-        """Whether a call that may have done something counts as one that did."""
-        return self._expected.get("noRepeatedSideEffect") is True and self._effects.get(tool) != "read"
+    def _is_held(self, tool: str) -> bool:
+        """Whether ``noRepeatedSideEffect`` speaks of a tool: it does of those that it names, else of all that do more
+        than read. A call of one that may have done something counts as one that did."""
+        held = self._expected.get("noRepeatedSideEffect")
+        if self._names is None:
+            return held is True and self._effects.get(tool) != "read"
+        if tool not in self._named:
+            # Which tools a glob names the program says.
+            try:
+                self._names._ask([], [Ticket(tool, {})])
+                self._named[tool] = False
+            except Forbidden:
+                self._named[tool] = True
+        return self._named[tool]
 
     def _ask(self, done: list[Ticket], last: list[Ticket]) -> None:
         """Puts the last call of a decision to the program."""
