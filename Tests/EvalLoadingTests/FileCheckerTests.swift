@@ -23,9 +23,13 @@ struct FileCheckerTests {
     for key in ["caseid", "case_id", "caesId", "caseIdd", "expcted", "Expected"] {
       #expect(FileKind(of: [key: "x"]) == .case, "\(key)")
     }
-    for key in ["last_id", "first_id", "rejected", "data", "has_more"] {
+    for key in [
+      "last_id", "first_id", "rejected", "data", "has_more", "call_id", "callId", "chat_id",
+      "cacheId",
+    ] {
       #expect(FileKind(of: [key: "x"]) == nil, "\(key)")
     }
+    #expect(FileKind(of: [["role": "user"], ["type": "function_call", "call_id": "1"]]) == nil)
   }
 
   @Test("what the program writes of cases is no file of cases, and what expects something is one")
