@@ -265,6 +265,35 @@ def test_a_sampler_that_may_leave_spans_out_makes_a_trace_less_than_whole() -> N
     assert agent_eval.judge(run, {"toolsNotCalled": ["delete_*"]}).outcome == "inconclusive"
 
 
+def test_a_run_with_tracing_turned_off_makes_a_trace_less_than_whole(provider: Provider) -> None:
+    agent = openai_agents_agent()
+    sdk = pytest.importorskip("agents")
+    silent = sdk.Agent(name="looker", tools=[sdk.function_tool(look)], model="fake-1")
+    with trace("openai-agents") as run:
+        agent(False)
+        sdk.Runner.run_sync(silent, GOAL, run_config=sdk.RunConfig(tracing_disabled=True))
+    assert len(run.calls) == 1 and "tracing of openai-agents turned off" in run.unseen[0]
+    assert agent_eval.judge(run, {"toolsNotCalled": ["delete_*"]}).outcome == "inconclusive"
+    with trace("openai-agents") as run:
+        agent(False)
+    assert run.unseen == []
+
+
+def test_an_agent_with_instrumentation_of_its_own_makes_a_trace_less_than_whole(provider: Provider) -> None:
+    agent = pydantic_agent()
+    silent = pytest.importorskip("pydantic_ai").Agent("openai-chat:fake-1")
+    silent.instrument = False
+    silent.tool_plain(look)
+    with trace("pydantic-ai") as run:
+        agent(False)
+        silent.run_sync(GOAL)
+    assert len(run.calls) == 1 and "instrumentation of its own" in run.unseen[0]
+    assert agent_eval.judge(run, {"toolsNotCalled": ["delete_*"]}).outcome == "inconclusive"
+    with trace("pydantic-ai") as run:
+        agent(False)
+    assert run.unseen == []
+
+
 def test_tools_that_fail_are_errors() -> None:
     tools = pytest.importorskip("langchain_core.tools")
 

@@ -7,6 +7,7 @@ on: what was not taken is named.
 
 from __future__ import annotations
 
+import functools
 import json
 import time
 import uuid
@@ -135,7 +136,25 @@ def _openai_agents(trace: Trace, provider: Any) -> Remove:
     if own not in _heard_by:
         own.register_processor(_make_processor(tracing.TracingProcessor))
         _heard_by.add(own)
+        _note_unheard_spans(own)
     return _nothing
+
+
+def _note_unheard_spans(provider: Any) -> None:
+    """Has a trace say that it lacks what is done with tracing turned off, of which no processor hears."""
+    create = provider.create_span
+    if hasattr(create, "_agent_eval"):
+        return
+
+    @functools.wraps(create)
+    def create_span(*arguments: Any, **named: Any) -> Any:
+        made = create(*arguments, **named)
+        if type(made).__name__ == "NoOpSpan" and (to := of_context("openai-agents")) is not None:
+            to._lack("something was done with the tracing of openai-agents turned off")
+        return made
+
+    create_span._agent_eval = True  # type: ignore[attr-defined]
+    provider.create_span = create_span
 
 
 def _make_processor(base: Any) -> Any:
@@ -297,6 +316,7 @@ def _pydantic_ai(trace: Trace, provider: Any) -> Remove:
             _pydantic = sdk.TracerProvider(_need("opentelemetry.sdk.trace.sampling", "opentelemetry-sdk").ALWAYS_ON)
             _listen(_pydantic, "pydantic-ai")
         package.Agent.instrument_all(package.InstrumentationSettings(tracer_provider=_pydantic))
+        _note_unheard_agents(package.Agent)
     _pydantic_blocks += 1
 
     def remove() -> None:
@@ -306,6 +326,24 @@ def _pydantic_ai(trace: Trace, provider: Any) -> Remove:
             package.Agent.instrument_all(False)
 
     return remove
+
+
+def _note_unheard_agents(kind: Any) -> None:
+    """Has a trace say that it lacks the runs of agents with instrumentation of their own, which tell it nothing."""
+    begin = kind.iter
+    if hasattr(begin, "_agent_eval"):
+        return
+
+    @functools.wraps(begin)
+    def iterate(self: Any, *arguments: Any, **named: Any) -> Any:
+        is_own = getattr(self, "instrument", None) is not None
+        is_own = is_own or type(getattr(self, "model", None)).__name__ == "InstrumentedModel"
+        if is_own and (to := of_context("pydantic-ai")) is not None:
+            to._lack("an agent ran that has instrumentation of its own")
+        return begin(self, *arguments, **named)
+
+    iterate._agent_eval = True  # type: ignore[attr-defined]
+    kind.iter = iterate
 
 
 # The SDK of Claude's agents
