@@ -299,6 +299,7 @@ def test_a_plan_that_says_nothing_fails_its_test_alone(project: pytest.Pytester)
         for told in ("test_0: trials takes number and pass_rate", "test_1: trials: number is a whole number from 1 to",
                      "test_4: trials: pass_rate is above 0", "cases.yaml::good: trials is for test functions"):
             assert told in found.stdout.str()
+        assert "another exception occurred" not in found.stdout.str()
 
 
 def test_what_is_no_trial_is_told_as_it_is(project: pytest.Pytester) -> None:

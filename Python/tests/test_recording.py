@@ -286,6 +286,25 @@ def test_a_thread_without_the_context_is_not_passed_over(provider: Provider) -> 
     assert outcome.outcome == "inconclusive" and not outcome and "went past the proxy" in str(outcome)
 
 
+def test_requests_to_models_are_known_by_the_paths_of_many_interfaces(provider: Provider) -> None:
+    requests = pytest.importorskip("requests")
+    other = Provider()
+    paths = [
+        "/v1/projects/p/locations/l/publishers/anthropic/models/m:rawPredict",
+        "/v1/projects/p/locations/l/publishers/anthropic/models/m:streamRawPredict",
+        "/v1beta/interactions",
+        "/v2/chat",
+        "/ml/v1/text/chat",
+        "/model/m/converse",
+    ]
+    with agent_eval.record("runs/") as run:
+        agents.openai_agent(openai.OpenAI(), "one")
+        for path in [*paths, "/v1/charges", "/v1/chats/5/messages-of-people"]:
+            requests.post(other.url + path, json={}, timeout=10)
+    assert run.unseen == [f"POST {other.url}{path} went past the proxy" for path in paths]
+    other.close()
+
+
 def test_a_provider_that_is_not_known_is_not_passed_over(provider: Provider) -> None:
     other = Provider()
     client = openai.OpenAI(base_url=other.url + "/v9")

@@ -40,7 +40,8 @@ _USUAL: dict[str, tuple[tuple[str, ...], str | None]] = {
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _MODEL_PATH = re.compile(
     r"/(chat/completions|responses|messages|completions|api/chat|api/generate|converse|converse-stream"
-    r"|invoke|invoke-with-response-stream)/?$|:(streamG|g)enerateContent$"
+    r"|invoke|invoke-with-response-stream|v[12]/chat|text/chat|text/chat_stream|v1(alpha|beta)?/interactions)/?$"
+    r"|:(streamG|g)enerateContent$|:(streamR|r)awPredict$"
 )
 
 

@@ -508,8 +508,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test with such a marker is an error of that test, and of no other."""
     try:
         _plan(item)
+        return
     except WrongMarker as wrong:
-        pytest.fail(str(wrong), pytrace=False)
+        told = str(wrong)
+    # Behind the handler, so that nothing is told of an exception that another one came of.
+    pytest.fail(told, pytrace=False)
 
 
 def _plan(item: pytest.Item) -> tuple[int, int] | None:
