@@ -715,6 +715,15 @@ def test_an_input_is_judged_by_what_it_holds_whatever_its_class_prints(given: ob
     assert ran == []
 
 
+def test_a_call_ends_for_the_guard_that_let_it_through() -> None:
+    first, second = agent_eval.guard({"maxToolCalls": 1}), agent_eval.guard({"maxToolCalls": 1})
+    ticket = first.before("look", {})
+    with pytest.raises(ValueError, match="did not let through"):
+        second.after(ticket, "x")
+    assert not ticket.is_over
+    first.after(ticket, "x")
+
+
 def test_of_two_functions_of_one_name_that_which_does_more_counts() -> None:
     @agent_eval.tool(name="send", side_effect="read")
     def preview(text: str) -> None:

@@ -158,6 +158,8 @@ class Guard:
             raise ValueError(f"effect is {effect!r}; it is none or unknown")
         told, failed = _result(result), None if error is None else _text(error) or type(error).__name__
         with self._lock:
+            if ticket not in self._calls:
+                raise ValueError("after was given a call that this guard did not let through")
             ticket.is_over = True
             if failed is not None:
                 ticket.error = failed
