@@ -715,6 +715,41 @@ def test_an_input_is_judged_by_what_it_holds_whatever_its_class_prints(given: ob
     assert ran == []
 
 
+def test_a_call_is_judged_by_what_its_caller_gives_whatever_a_decorator_adds() -> None:
+    def with_connection(function: Any) -> Any:
+        @functools.wraps(function)
+        def wrapper(path: str) -> Any:
+            return function("connection", path)
+
+        return wrapper
+
+    def again(function: Any) -> Any:
+        @functools.wraps(function)
+        def wrapper(*arguments: Any, **named: Any) -> Any:
+            return function(*arguments, **named)
+
+        return wrapper
+
+    @agent_eval.tool
+    @again
+    @with_connection
+    def erase(connection: str, path: str | None = None) -> None:
+        ran.append("erase")
+
+    @agent_eval.tool
+    @again
+    @functools.lru_cache
+    def drop(path: str) -> None:
+        ran.append("drop")
+
+    with agent_eval.guard({"toolsNotCalled": [{"tool": "*", "input": {"path": "/"}}]}):
+        for forbidden in (erase, drop):
+            with pytest.raises(agent_eval.Forbidden):
+                forbidden("/")
+        erase("/tmp/x")
+    assert ran == ["erase"]
+
+
 def test_a_call_ends_for_the_guard_that_let_it_through() -> None:
     first, second = agent_eval.guard({"maxToolCalls": 1}), agent_eval.guard({"maxToolCalls": 1})
     ticket = first.before("look", {})

@@ -512,7 +512,7 @@ def _guarded(
     while isinstance(inner, functools.partial):
         filled, named_before, inner = (*inner.args, *filled), {**inner.keywords, **named_before}, inner.func
     called = name or str(getattr(inner, "__name__", ""))
-    signature = inspect.signature(inner)
+    signature = _signature(inner)
     unknown = [parameter for parameter in ignore if parameter not in signature.parameters]
     if unknown:
         raise ValueError(f"{called} has no parameter {unknown[0]!r} to ignore")
@@ -610,6 +610,23 @@ def _ending(awaitable: Any, end: Callable[..., None]) -> Any:
         return value
 
     return awaited()
+
+
+def _signature(function: Any) -> inspect.Signature:
+    """What a function is called with. A decorator under this one may give its function what the caller does not: then
+    its own parameters count, where it names them all, rather than those of the function."""
+    whole = inspect.signature(function)
+    while (within := getattr(function, "__wrapped__", None)) is not None:
+        try:
+            own = inspect.signature(function, follow_wrapped=False)
+        except ValueError:
+            # One of C, such as a cache, which passes on what it is given.
+            function = within
+            continue
+        if not any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in own.parameters.values()):
+            return own
+        function = within
+    return whole
 
 
 def _input(
