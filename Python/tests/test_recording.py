@@ -176,6 +176,8 @@ def test_a_model_that_failed_is_told(provider: Provider) -> None:
         (asyncio.CancelledError(), "cancelled"),
         (SystemExit(0), "success"),
         (SystemExit(3), "tool_failure"),
+        (SystemExit(256), "tool_failure"),
+        (SystemExit("wrong"), "tool_failure"),
     ],
 )
 def test_how_a_block_ends_is_how_its_run_stops(provider: Provider, error: BaseException, reason: str) -> None:

@@ -519,5 +519,6 @@ def _exit_code(error: BaseException | None) -> int:
     if isinstance(error, SystemExit):
         if error.code is None:
             return 0
-        return error.code & 255 if isinstance(error.code, int) else 1
+        # Of a number of which the system keeps nothing (256) it is still no success.
+        return (error.code & 255 or min(abs(error.code), 1)) if isinstance(error.code, int) else 1
     return 1
