@@ -245,6 +245,18 @@ def test_beyond_its_bounds_a_trace_says_that_it_is_not_whole(
     assert agent_eval.judge(run, {"toolsNotCalled": ["delete_*"]}).outcome == "inconclusive"
 
 
+@pytest.mark.parametrize(
+    ("error", "reason"), [(SystemExit(0), "success"), (SystemExit(3), "tool_failure"), (SystemExit(256), "tool_failure")]
+)
+def test_an_exit_is_what_it_is_in_a_recording(error: BaseException, reason: str) -> None:
+    agent = spans_agent()
+    with pytest.raises(type(error)):
+        with trace("opentelemetry") as run:
+            agent(False)
+            raise error
+    assert run.stop_reason == reason
+
+
 def test_what_began_and_did_not_end_makes_a_trace_less_than_whole() -> None:
     agent = spans_agent()
     with trace("opentelemetry") as run:

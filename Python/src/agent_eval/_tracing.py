@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from ._errors import AgentEvalError, NotSeen, ProgramFailed
 from ._program import call, path_of, plain, program
-from ._recording import Run, _ended, _is_cancelling, _log_path
+from ._recording import Run, _ended, _exit_code, _is_cancelling, _log_path
 
 Framework = Literal["langchain", "openai-agents", "pydantic-ai", "opentelemetry", "claude-agent-sdk"]
 
@@ -158,7 +158,7 @@ class Trace(Run):
             "endTimeUnixNano": str(max(time.time_ns(), self._began)),
             "attributes": [{"key": k, "value": value(v)} for k, v in attributes.items()],
         }
-        if error is not None and not isinstance(error, GeneratorExit):
+        if _exit_code(error) != 0:
             span["status"] = {"code": 2, "message": f"{type(error).__name__}: {error}"}
         return json.dumps(span)
 
