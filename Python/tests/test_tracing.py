@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import json
+import sys
 import threading
+import types
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -480,6 +482,16 @@ def test_hooks_tell_what_tools_do(provider: Provider, boom: bool) -> None:
 
 def use(event: str, key: str, tool: str = "Read", **members: Any) -> dict[str, Any]:
     return {"hook_event_name": event, "tool_use_id": key, "tool_name": tool, "tool_input": {"n": key}, **members}
+
+
+def test_a_call_whose_beginning_no_hook_told_is_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    sdk = types.SimpleNamespace(HookMatcher=lambda hooks: types.SimpleNamespace(hooks=hooks))
+    monkeypatch.setitem(sys.modules, "claude_agent_sdk", sdk)  # type: ignore[arg-type]
+    with agent_eval.trace("runs/", "claude-agent-sdk") as run:
+        hook = run.hooks()["PostToolUse"][0].hooks[0]
+        asyncio.run(hook(use("PostToolUse", "r", tool_response="found"), "r", None))
+        asyncio.run(hook(use("PostToolUseFailure", "f", error="no"), "f", None))
+    assert [(c.tool, c.status) for c in run.calls] == [("Read", "ok"), ("Read", "error")]
 
 
 def test_hooks_of_sub_agents_and_of_calls_that_never_ran() -> None:

@@ -394,7 +394,9 @@ class _ClaudeHooks:
             self._asked[key] = given
             self._to._begin(key, given["tool_name"], self._caller(given))
             return
-        self._asked.pop(key, None)
+        if self._asked.pop(key, None) is None:
+            # It began before the block, or nothing told of that: it ran all the same.
+            self._to._begin(key, given["tool_name"], self._caller(given))
         failed = event == "PostToolUseFailure"
         told = {
             "gen_ai.operation.name": "execute_tool",
