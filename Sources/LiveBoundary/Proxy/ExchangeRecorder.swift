@@ -99,6 +99,8 @@ public actor ExchangeRecorder {
   private var waiting: [Waiting] = []
   /// The agent's own conversation; `nil` while that is not known.
   private var main: Int?
+  /// Which large parts of messages stand in the packets so far.
+  private var shownParts = ShownParts()
   /// What each conversation was asked first.
   private var firstRequests: [Int: ObservedRequest] = [:]
   /// What the recording may lack so far.
@@ -505,7 +507,7 @@ public actor ExchangeRecorder {
       .contextBuilt,
       [
         "runId": .string(start.runId), "goal": goal,
-        "prompt": ["messages": .array(turn.messages.map(Self.bounded))],
+        "prompt": ["messages": .array(shownParts.bounded(turn.messages))],
         "toolsDisclosed": JSONValue(turn.request.tools.compactMap { $0["name"]?.stringValue }),
       ], step: lastStep)
     return (lastStep, 1)
@@ -556,20 +558,6 @@ public actor ExchangeRecorder {
       return JSONValue.string(texts.joined(separator: "\n")).cut(toBytes: valueLimitBytes)
     }
     return .null
-  }
-
-  /// A message with its parts within what a line of a log takes.
-  private static func bounded(_ message: JSONValue) -> JSONValue {
-    guard var object = message.objectValue, let parts = object["content"]?.arrayValue else {
-      return message.cut(toBytes: valueLimitBytes)
-    }
-    object["content"] = .array(
-      parts.map { part in
-        guard CanonicalJSON.encode(part).count > valueLimitBytes, let fields = part.objectValue
-        else { return part }
-        return .object(fields.mapValues { $0.cut(toBytes: valueLimitBytes / 2) })
-      })
-    return .object(object)
   }
 
   private static func listed(_ tools: [JSONValue]) -> JSONObject {

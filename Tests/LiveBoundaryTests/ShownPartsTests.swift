@@ -1,0 +1,52 @@
+import AgentTrace
+import TestSupport
+import Testing
+
+@testable import LiveBoundary
+
+@Suite("Large parts that requests show")
+struct ShownPartsTests {
+  private static func image(_ number: Int, bytes: Int) -> JSONValue {
+    let data = "\(number) " + String(repeating: "A", count: bytes)
+    return ["role": "user", "content": [["type": "image", "source": ["data": .string(data)]]]]
+  }
+
+  private static func bytes(_ messages: some Sequence<JSONValue>) -> Int {
+    messages.reduce(0) { $0 + CanonicalJSON.byteCount(of: $1) }
+  }
+
+  @Test(
+    "what a request newly shows is within a line, however many its parts are",
+    arguments: [(12, 900_000), (200, 300_000), (100, 70_000), (3, 2_000_000)])
+  func isWithinALine(count: Int, size: Int) {
+    var parts = ShownParts()
+    let messages = (0..<count).map { Self.image($0, bytes: size) }
+    let shown = parts.bounded(messages)
+    #expect(shown.count == count)
+    #expect(Self.bytes(shown) < 7 << 20)
+    // What is cut says so, and is the same when it is sent again.
+    for (message, shown) in zip(messages, shown) where message != shown {
+      #expect(CanonicalJSON.string(shown).contains(#""$cut""#))
+    }
+    #expect(parts.bounded(messages) == shown)
+  }
+
+  @Test("a context that grows by one image at a time shows each whole, however long it is")
+  func growing() {
+    var parts = ShownParts()
+    var messages: [JSONValue] = []
+    for number in 0..<20 {
+      messages.append(Self.image(number, bytes: 900_000))
+      #expect(parts.bounded(messages) == messages)
+    }
+  }
+
+  @Test("what is small, or is no message, stands as before")
+  func small() {
+    var parts = ShownParts()
+    let messages: [JSONValue] = [
+      ["role": "user", "content": "text"], "odd", Self.image(1, bytes: 9),
+    ]
+    #expect(parts.bounded(messages) == messages)
+  }
+}
