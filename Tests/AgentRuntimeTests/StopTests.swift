@@ -229,6 +229,42 @@ struct StopTests {
     #expect(run.results() == ["1.1.0": "ok"])
   }
 
+  @Test(
+    "what a signal came before is left for who goes on, and what it cut off does not end that run")
+  func leftBySignal() async throws {
+    let tool = ToolRegistration.tool(
+      "look", .read, onError: .stop,
+      rules: [
+        .init(
+          condition: try Matcher(compiling: ["input": ["n": ["$lte": 2]]]),
+          outcome: .error("cancelled by SIGTERM"), raises: "SIGTERM"),
+        .init(outcome: .ok("here")),
+      ])
+    var agent = AgentDefinition.replying(
+      calls("look 1", "look 2", "look 3", "look 4", "look 5"), answer("x"), tools: [tool])
+    agent.parallelCalls = 2
+    agent.failures.maxToolErrors = 2
+    let run = try await agent.run()
+    #expect(run.stop == ("cancelled", "signal:SIGTERM"))
+    #expect(run.results() == ["1.1.0": "error", "1.1.1": "error"])
+    #expect(run.events.count { $0.type == .toolStarted } == 2)
+    var past = RunPast(for: agent)
+    for event in run.events { try past.take(event) }
+    let t = run.state.elapsedMicroseconds
+    try past.take(
+      Event(
+        seq: run.events.count, step: 1, type: .runResumed, runId: run.state.runId, t: t,
+        data: ["why": "cancelled"]))
+    let boundary = AssembledBoundary(
+      for: agent, clock: FixedClock(elapsedMicroseconds: t + 1_000),
+      identifiers: SeededRunIDs(seed: 1))
+    let sink = InMemoryEventSink()
+    let state = try await Runtime(agent: agent, boundary: boundary).goOn(from: past, into: sink)
+    let rest = SampleRun(events: sink.events, state: state)
+    #expect(rest.stop == ("success", "final_answer"))
+    #expect(rest.results() == ["1.1.2": "ok", "1.1.3": "ok", "1.1.4": "ok"])
+  }
+
   @Test("the stop carries the digest of the state before it and the totals")
   func stopDigest() async throws {
     let run = try await AgentDefinition.replying(calls("look 1"), answer("x")).run()

@@ -18,7 +18,10 @@ extension AgentLoop {
     let left = calls.filter { !progress[$0.callId].isOver && !refused.contains($0.callId) }
     heldBack = nil
     pausedChildren = [:]
-    let finished = try await run(left, step: step, from: progress)
+    let isBehindResults = calls.contains {
+      progress[$0.callId].attempts > 0 && progress[$0.callId].isOver
+    }
+    let finished = try await run(left, isBehindResults, step: step, from: progress)
     let failed = finished.filter(\.value.isError).map(\.key)
     if let fault = machineFault { throw MachineFault(description: fault) }
     for change in recorder.breakers.changesDue {
@@ -117,7 +120,9 @@ extension AgentLoop {
     let tool: String?
     if let stopping = errors.first(where: { registry[$0]?.onError == .stop }) {
       tool = stopping
-    } else if state.counters.toolErrorsInARow >= agent.failures.maxToolErrors, !errors.isEmpty {
+    } else if !errors.isEmpty,
+      state.counters.toolErrorsInARow - recorder.errorRow.cutOff >= agent.failures.maxToolErrors
+    {
       tool = errors.last
     } else {
       tool = recorder.errorRow.reachedBy
@@ -135,9 +140,15 @@ extension AgentLoop {
   }
 
   /// Runs calls side by side up to the agent's limit; returns what became of those that ended, by their ids.
+  ///
+  /// A signal is looked for before all of them and behind results: on a clock that stands still all that runs has
+  /// ended by then, so that equal runs hear it at the same place.
+  ///
+  /// - Parameter isBehindResults: whether calls beside these have ended before.
   private mutating func run(
-    _ calls: [ProposedCall], step: Int, from progress: StepProgress
+    _ calls: [ProposedCall], _ isBehindResults: Bool, step: Int, from progress: StepProgress
   ) async throws -> [String: ToolResult] {
+    var isToEnd = boundary.cancellation.signal != nil
     let underWay = calls.indices.filter { progress[calls[$0].callId].started != nil }
     var batch = CallBatch(
       waiting: calls.indices.filter { !underWay.contains($0) }, limit: max(1, agent.parallelCalls),
@@ -150,8 +161,12 @@ extension AgentLoop {
       request.child?.mayHaveBegun = true
       batch.begin(index, at: start.t, work(request))
     }
+    if isBehindResults {
+      await batch.hearOut()
+      isToEnd = isToEnd || boundary.cancellation.signal != nil
+    }
     do {
-      return try await run(calls, in: &batch, step: step, from: progress)
+      return try await run(calls, in: &batch, isToEnd, step: step, from: progress)
     } catch {
       await batch.cancel()
       throw error
@@ -159,10 +174,12 @@ extension AgentLoop {
   }
 
   private mutating func run(
-    _ calls: [ProposedCall], in batch: inout CallBatch, step: Int, from progress: StepProgress
+    _ calls: [ProposedCall], in batch: inout CallBatch, _ hasHeardSignal: Bool, step: Int,
+    from progress: StepProgress
   ) async throws -> [String: ToolResult] {
     var finished: [String: ToolResult] = [:]
     var budget = ChildBudget(of: calls, progress, isAgent: isAgent)
+    var isToEnd = hasHeardSignal
     while let turn = await batch.next() {
       switch turn {
       case .start(let index):
@@ -180,8 +197,8 @@ extension AgentLoop {
           }
           continue
         }
-        // What runs on a machine that can run nothing is left for who goes on.
-        if machineFault != nil { continue }
+        // What runs on a machine that can run nothing is left for who goes on, and so is what a signal came before.
+        if isToEnd || machineFault != nil { continue }
         if isHeldBack(calls[index], progress[calls[index].callId]) {
           heldBack = heldBack ?? calls[index]
           budget.settle(calls[index].callId)
@@ -190,6 +207,8 @@ extension AgentLoop {
         let attempt = progress[calls[index].callId].attempts + 1
         try begin(calls[index], at: index, attempt, &budget, in: &batch, step: step)
       case .finish(let index, var attempt, let startedAt, let endedAt):
+        // Once for all that follows on it, and before anything new begins.
+        isToEnd = isToEnd || boundary.cancellation.signal != nil
         boundary.clock.advance(to: endedAt)
         let call = calls[index]
         if let pause = attempt.answer.pause {
@@ -207,7 +226,9 @@ extension AgentLoop {
             }
           }
         }
-        if attempt.waitMicroseconds != nil, mayGoOn {
+        if attempt.waitMicroseconds != nil, !isToEnd, exhaustedLimit == nil,
+          reasonToBeginNoMore == nil
+        {
           budget.end(call.callId)
           try begin(call, at: index, attempt.attempt + 1, &budget, in: &batch, step: step)
         } else {
@@ -313,11 +334,6 @@ extension AgentLoop {
     let end = startedAt + attempt.answer.elapsedMicroseconds + wait
     if wait > 0, let limit = timeoutMicroseconds, end >= limit { return nil }
     return wait
-  }
-
-  /// Looked at behind the wait, as the signal is: the log does not say that a call waits.
-  private var mayGoOn: Bool {
-    boundary.cancellation.signal == nil && exhaustedLimit == nil && reasonToBeginNoMore == nil
   }
 
   private func waiting(_ attempt: CallBatch.Attempt) -> @Sendable () async -> CallBatch.Attempt {

@@ -67,6 +67,8 @@ struct BreakerRecord: Sendable {
     guard let tool = data["tool"]?.stringValue, settings[tool] != nil,
       let status = data["status"]?.stringValue, status == "ok" || status == "error"
     else { return }
+    // What a signal cut off says nothing about its tool.
+    if status == "error", CutOff.isSaid(in: data["reason"]) { return }
     let callId = data["callId"]?.stringValue ?? ""
     let index = calls.firstIndex { $0.hasSameUTF8(as: callId) } ?? calls.count
     outcomes.append(Outcome(index: index, tool: tool, hasFailed: status == "error"))

@@ -76,6 +76,12 @@ struct CallBatch {
     running = []
   }
 
+  /// On a clock that stands still, waits for all that runs, and takes nothing in.
+  func hearOut() async {
+    guard isFixed else { return }
+    for call in running { _ = await call.task.value }
+  }
+
   private mutating func nextByArrival() async -> Turn? {
     for await index in ended {
       guard let position = running.firstIndex(where: { $0.index == index }) else { continue }

@@ -5,6 +5,8 @@ import AgentTrace
 /// The state counts them in call order, once a call's turn has come: that says how a decision has ended,
 /// not whether more of its calls may begin meanwhile. So a row is counted on within each decision, from
 /// where the state stood before it, and stays noted whatever is recorded behind it.
+///
+/// What a signal cut off says nothing about its tool: a run that goes on behind the signal does not end for it.
 struct ErrorRow: Sendable {
   /// How many in a row end the run.
   private let limit: Int
@@ -15,6 +17,30 @@ struct ErrorRow: Sendable {
   private(set) var reachedBy: String?
   /// The tools of which a call has failed since the last decision, in the order of their first errors.
   private(set) var failed: [String] = []
+  /// What became of ``calls``; `nil` for those that have yet to end.
+  private var ends: [End?] = []
+  /// ``cutOff`` before the current decision.
+  private var cutOffBefore = 0
+
+  private enum End {
+    case ok
+    case cutOff
+    case other
+  }
+
+  /// How many of the errors in a row, as the state counts them, are of calls that a signal cut off.
+  var cutOff: Int {
+    var count = cutOffBefore
+    for end in ends {
+      switch end {
+      case .ok?: count = 0
+      case .cutOff?: count += 1
+      case .other?: break
+      case nil: return count
+      }
+    }
+    return count
+  }
 
   init(limit: Int) { self.limit = limit }
 
@@ -25,8 +51,10 @@ struct ErrorRow: Sendable {
       guard let payload = try? DecisionPayload(decoding: event.data), !payload.isTold else {
         return
       }
+      cutOffBefore = cutOff
       calls = payload.decision.calls.map(\.callId)
-      count = state.counters.toolErrorsInARow
+      ends = calls.map { _ in nil }
+      count = state.counters.toolErrorsInARow - cutOffBefore
       reachedBy = nil
       failed = []
     case .toolResult where event.data["executedBy"] == nil: take(result: event.data)
@@ -36,17 +64,36 @@ struct ErrorRow: Sendable {
 
   private mutating func take(result data: JSONObject) {
     guard let callId = data["callId"]?.stringValue,
-      calls.contains(where: { $0.hasSameUTF8(as: callId) })
+      let index = calls.firstIndex(where: { $0.hasSameUTF8(as: callId) })
     else { return }
+    ends[index] = .other
     switch data["status"]?.stringValue {
+    case "error" where CutOff.isSaid(in: data["reason"]): ends[index] = .cutOff
     case "error":
       // What a log claims may be more than can be added.
       count = max(count, count &+ 1)
       guard let tool = data["tool"]?.stringValue else { return }
       if !failed.contains(where: { $0.hasSameUTF8(as: tool) }) { failed.append(tool) }
       if count >= limit { reachedBy = reachedBy ?? tool }
-    case "ok": count = 0
+    case "ok": (count, ends[index]) = (0, .ok)
     default: break  // A refused call says nothing about the tools.
+    }
+  }
+}
+
+/// What results say of calls that a signal cut off, or kept from being made.
+enum CutOff {
+  private static let words = "cancelled by "
+  private static let beginnings = ["", "not started: ", "not called: ", "not sent: "]
+
+  static func isSaid(in reason: JSONValue?) -> Bool {
+    guard let reason = reason?.stringValue else { return false }
+    return beginnings.contains { beginning in
+      let before = beginning + words
+      guard reason.utf8.starts(with: before.utf8) else { return false }
+      let signal = String(decoding: reason.utf8.dropFirst(before.utf8.count), as: UTF8.self)
+      let isName = signal.hasPrefix("SIG") && signal.utf8.allSatisfy { (0x41...0x5a).contains($0) }
+      return isName || [Cancellation.cancelledTask, "a signal"].contains(signal)
     }
   }
 }

@@ -241,8 +241,9 @@ public struct CallProgress: Sendable, Hashable {
     return String(decoding: reason.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
   }
 
+  /// Whether its tool has failed; a signal that cut it off says nothing about that.
   var hasFailed: Bool {
-    if case .error = result { true } else { false }
+    if case .error(let reason, _) = result { !CutOff.isSaid(in: reason) } else { false }
   }
 }
 

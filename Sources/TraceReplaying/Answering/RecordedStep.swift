@@ -403,14 +403,13 @@ extension RecordedStep {
 
   /// Whether a run that makes this event has seen no signal so far.
   ///
-  /// It looks for one before each step and each approval, after the calls of a decision, and before
-  /// anything is tried again. So a signal may come in as soon as the last such event is made: whatever
+  /// It looks for one before each step and each approval, behind the results of a decision's calls before others
+  /// begin, and before anything is tried again. So a signal may come in as soon as the last such event is made: whatever
   /// the recorded run made from there on, it makes also with the signal there.
   static func isBeforeSignal(_ event: Event) -> Bool {
     switch event.type {
     // Verdicts stand before whatever a signal could change: behind a person's word one was looked for.
-    case .toolsListed, .contextBuilt, .approval, .policyDecision: true
-    case .toolStarted: event.data["attempt"]?.intValue ?? 1 > 1
+    case .toolsListed, .contextBuilt, .approval, .policyDecision, .toolStarted: true
     case .modelResult:
       // A person is asked about calls once no signal was seen behind the others.
       event.data["attempt"]?.intValue ?? 1 > 1
