@@ -49,6 +49,15 @@ struct UnknownEffectTests {
       ["record", "agent.yaml", "Pay", "--out", "one.jsonl.gz"], in: folder.path, status: 1)
     #expect(recorded.output.contains("effect unknown: exited with 3"), "\(recorded)")
     #expect(recorded.output.contains("blocked (unknown_effect:pay); may go on"), "\(recorded)")
+    // What nobody knows is named, with the words that a person may say of it, wherever one looks.
+    let shown = try await Binary.run(["show", "one.jsonl.gz"], in: folder.path)
+    for told in [recorded.errors, shown.errors] {
+      #expect(told.contains("waits  2.1.0 pay ") && told.contains("nobody knows"), "\(told)")
+      for word in ["next   ", "or     "] {
+        #expect(
+          told.contains("\(word)agent-eval approve one.jsonl.gz 2.1.0 --by NAME --"), "\(told)")
+      }
+    }
     // Nobody has said anything: it stays as it is.
     #expect(
       try await Self.resume(folder, status: 1).contains("blocked (unknown_effect:pay); may go on"))

@@ -262,7 +262,7 @@ private enum Spoken {
       Output.line("waits  \(Visible.line("\(one.name): \(one.words)"))")
     }
     if let other = open.first {
-      Output.line("next   \(PipelineRuns.hint(for: other, in: log))")
+      Output.lines(PipelineRuns.hints(for: other, in: log))
     } else {
       Output.line("next   agent-eval resume \(ShellWord.quote(log))")
     }
@@ -270,8 +270,8 @@ private enum Spoken {
 
   /// What was written, and what still waits.
   static func report(_ event: Event, in log: String, json: Bool) throws {
-    let waiting = try WaitingTree(path: log).calls
     guard !json else {
+      let waiting = try WaitingTree(path: log).calls
       return Output.json([
         "log": .string(log), "seq": JSONValue(event.seq), "type": .string(event.type.rawValue),
         "data": .object(event.data),
@@ -286,13 +286,6 @@ private enum Spoken {
     }
     var timeline = Timeline(painter: Screen.painter, width: Screen.width, isFull: Screen.isFull)
     Output.lines(timeline.lines(for: event))
-    for call in waiting { Output.line("waits  \(Visible.line("\(call)"))") }
-    // Without the others the run would only ask for them.
-    if let other = waiting.first {
-      let call = ShellWord.quote(other.call.callId)
-      Output.line("next   agent-eval approve \(ShellWord.quote(log)) \(call) --by NAME")
-    } else {
-      Output.line("next   agent-eval resume \(ShellWord.quote(log))")
-    }
+    Output.lines(try WhatWaits.lines(of: log))
   }
 }

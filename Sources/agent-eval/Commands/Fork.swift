@@ -158,6 +158,7 @@ struct Fork: AsyncParsableCommand, Verb {
     } else {
       Output.line("log    \(Visible.line(fork.log))")
       Output.error("again  \(Visible.line(again.line))")
+      for line in try WhatWaits.lines(of: fork.log) { Output.error(line) }
     }
     if let question = fork.unanswered {
       Output.error(

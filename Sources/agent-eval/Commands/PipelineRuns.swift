@@ -94,30 +94,32 @@ enum PipelineRuns {
       ])
     } else {
       Output.line("log    \(Visible.line(recording.log))")
-      for step in try nextSteps(recording) { Output.error("next   \(step)") }
+      for step in try nextSteps(recording) { Output.error(step) }
     }
     if !recording.isSuccess { throw ExitCode(1) }
   }
 
-  /// The command that says something to what waits.
-  static func hint(for open: WaitingPipeline.Open, in log: String) -> String {
+  /// The commands of which one says something to what waits, a line each.
+  static func hints(for open: WaitingPipeline.Open, in log: String) -> [String] {
     // An element's brackets are a pattern to a shell.
     let log = ShellWord.quote(log)
     let name = ShellWord.quote(open.name)
-    if open.isQuestion { return "agent-eval answer \(log) TEXT --task \(name)" }
-    return "agent-eval approve \(log) \(name) --by NAME\(open.why == .doubt ? " --happened" : "")"
+    if open.isQuestion { return ["next   agent-eval answer \(log) TEXT --task \(name)"] }
+    let word = "agent-eval approve \(log) \(name) --by NAME"
+    return open.why == .doubt ? WhatWaits.doubt(word) : ["next   \(word)"]
   }
 
   private static func nextSteps(_ recording: PipelineRecording) throws -> [String] {
     let log = ShellWord.quote(recording.log)
     guard recording.state.stop?.isFinal == false else { return [] }
     let waiting = try WaitingPipeline(log: recording.log)
-    if let first = try waiting.open().first { return [hint(for: first, in: recording.log)] }
-    if recording.state.rollback != nil { return ["agent-eval resume \(log)"] }
+    if let first = try waiting.open().first { return hints(for: first, in: recording.log) }
+    if recording.state.rollback != nil { return ["next   agent-eval resume \(log)"] }
     switch recording.state.stop?.reason {
     case StopReason.cancelled.rawValue, StopReason.blocked.rawValue:
-      return ["agent-eval resume \(log)"]
-    case StopReason.toolFailure.rawValue: return ["agent-eval rollback \(log) --to CHECKPOINT"]
+      return ["next   agent-eval resume \(log)"]
+    case StopReason.toolFailure.rawValue:
+      return ["next   agent-eval rollback \(log) --to CHECKPOINT"]
     default: return []
     }
   }

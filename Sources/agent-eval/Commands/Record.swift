@@ -248,7 +248,7 @@ struct Record: AsyncParsableCommand, Verb {
         if !json { LiveView.print(timeline.lines(for: event)) }
         if event.type == .stop { answer = event.data["answer"]?.stringValue }
       })
-    report(recording, answer: answer, isJSON: definition.answers.schema != nil)
+    try report(recording, answer: answer, isJSON: definition.answers.schema != nil)
     await handed?.hand([recording.log])
     if !recording.isSuccess { throw ExitCode(1) }
   }
@@ -328,8 +328,11 @@ struct Record: AsyncParsableCommand, Verb {
   }
 
   /// - Parameter isJSON: whether the agent's answers are values.
-  private func report(_ recording: AgentRecording, answer: String?, isJSON: Bool) {
-    guard json else { return Output.line("log    \(Visible.line(recording.log))") }
+  private func report(_ recording: AgentRecording, answer: String?, isJSON: Bool) throws {
+    guard json else {
+      Output.line("log    \(Visible.line(recording.log))")
+      return try WhatWaits.lines(of: recording.log).forEach(Output.error)
+    }
     var report: JSONObject = [
       "runId": .string(recording.state.runId), "log": .string(recording.log),
       "stopReason": recording.state.stop.map { .string($0.reason) } ?? .null,

@@ -111,7 +111,7 @@ struct Resume: AsyncParsableCommand, Verb {
     if resumption.newEvents == 0 {
       Output.error("note: the run had ended, and its log was left open; it is closed now.")
     }
-    report(resumption, MakingAgain(of: resumption.log, agent: path, policy: policy))
+    try report(resumption, MakingAgain(of: resumption.log, agent: path, policy: policy))
     if resumption.state.stop?.reason != StopReason.success.rawValue { throw ExitCode(1) }
   }
 
@@ -128,10 +128,11 @@ struct Resume: AsyncParsableCommand, Verb {
     )
   }
 
-  private func report(_ resumption: RunResumption, _ again: MakingAgain) {
+  private func report(_ resumption: RunResumption, _ again: MakingAgain) throws {
     guard json else {
       Output.line("log    \(Visible.line(resumption.log))")
-      return Output.error("again  \(Visible.line(again.line))")
+      Output.error("again  \(Visible.line(again.line))")
+      return try WhatWaits.lines(of: resumption.log).forEach(Output.error)
     }
     Output.json([
       "runId": .string(resumption.state.runId), "log": .string(resumption.log),

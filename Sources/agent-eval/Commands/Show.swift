@@ -78,6 +78,7 @@ struct Show: ParsableCommand, Verb {
     }
     for error in reader.damage { Output.error("agent-eval: \(Visible.line("\(error)"))") }
     note(reader.ending)
+    if !json, reader.damage.isEmpty, case .closed? = reader.ending { noteWaiting() }
     if !reader.damage.isEmpty { throw ExitCode(2) }
   }
 
@@ -111,7 +112,15 @@ struct Show: ParsableCommand, Verb {
       Output.error("agent-eval: \(Visible.line("\(error)"))")
       throw ExitCode(2)
     }
-    if let ending = reader.ending { note(ending) }
+    if let ending = reader.ending {
+      note(ending)
+      if !json, case .closed = ending { noteWaiting() }
+    }
+  }
+
+  /// Says what a run of ours that stands still waits for; what is no such run waits for nothing here.
+  private func noteWaiting() {
+    for line in (try? WhatWaits.lines(of: log)) ?? [] { Output.error(line) }
   }
 
   private func runFollowing() throws {
