@@ -428,6 +428,18 @@ struct ResumingTests {
     try await resuming.check("left open")
   }
 
+  @Test("a log whose process died before the first event says that, and that nothing is to go on")
+  func withoutEvents() async throws {
+    let resuming = Resuming(agent: Self.agent([["text": "x"]]), folder: try TemporaryFolder())
+    try resuming.folder.write("run.jsonl.gz.open", "")
+    do {
+      try await resuming.resume()
+      Issue.record("it went on")
+    } catch let error as RecordingError {
+      #expect(error.code == .empty && "\(error)".contains("record the run anew"), "\(error)")
+    }
+  }
+
   @Test("an event that may not stand between two sessions is a difference where it stands")
   func stray() async throws {
     let agent = Self.agent([["calls": [Self.call("pay", 1)]], ["text": "x"]])

@@ -41,9 +41,8 @@ public final class RecordedSteps: Sendable {
     var state = State(
       reader: try LogReader(path: path, options: options), path: path,
       isAcrossSessions: acrossSessions)
-    guard let event = try state.next(), event.type == .runStarted else {
-      throw RecordingError(code: .noStart, path: path)
-    }
+    guard let event = try state.next() else { throw RecordingError(code: .empty, path: path) }
+    guard event.type == .runStarted else { throw RecordingError(code: .noStart, path: path) }
     let started: RunStarted
     do { started = try RunStarted(decoding: event.data) } catch {
       throw RecordingError(code: .unreadableStart(error), path: path)
@@ -315,6 +314,8 @@ extension RecordedSteps {
 public struct RecordingError: Error, Hashable, Sendable {
   /// What is wrong; cases may be added.
   public enum Code: Hashable, Sendable {
+    /// The log holds no event.
+    case empty
     /// The log does not begin with `run_started`.
     case noStart
     /// Its `run_started` is not what the format promises.
@@ -340,6 +341,9 @@ public struct RecordingError: Error, Hashable, Sendable {
 extension RecordingError: CustomStringConvertible {
   public var description: String {
     switch code {
+    case .empty:
+      "\(path): the log holds no event: its process died before the start of the run was in it. "
+        + "Move the file away and record the run anew."
     case .noStart:
       "\(path): the log does not begin with the start of a run, so it cannot be run again."
     case .unreadableStart(let fault): "\(path): event 0 (run_started): \(fault)."
