@@ -164,6 +164,18 @@ struct WaitingTaskTests {
     #expect(again.state.stop?.reason == "blocked")
     #expect(try Fixture.events(life.log).count == before + 2)
     try life.answer()
+    // All is said: who would say more is told what comes next.
+    let said = try WaitingPipeline(log: life.log)
+    for name in ["desk", "ask", "nothing"] {
+      var told = ""
+      do {
+        _ = try said.run(of: name)
+        _ = try said.record(
+          .granted, about: name, by: "ana",
+          at: { FixedClock(elapsedMicroseconds: $0).reading() })
+      } catch { told = "\(error)" }
+      #expect(told.contains("go on with: agent-eval resume \(life.log)"), "\(told)")
+    }
     let state = try await life.toItsEnd()
     #expect(state.stop?.reason == "success")
     try await Self.check(life, state, state.result, "undisturbed")

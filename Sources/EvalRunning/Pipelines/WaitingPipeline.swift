@@ -152,8 +152,14 @@ public struct WaitingPipeline: Sendable {
       $0.node == node || node.element == nil && $0.node.task.hasSameUTF8(as: name)
     }
     guard let first = found.first else {
+      let open = (try? open())?.map { prefix + $0.name }
+      guard open?.isEmpty != true else {
+        throw PipelineAnswerError(
+          "\(prefix)\(name) does not wait for a person, and nothing else does; "
+            + "go on with: agent-eval resume \(root)")
+      }
       throw PipelineAnswerError(
-        "\(prefix)\(name) does not wait for a person; \(openNames ?? list(questions)) does")
+        "\(prefix)\(name) does not wait for a person; \(open.map(list) ?? list(questions)) does")
     }
     guard found.count == 1 || first.node == node else {
       throw PipelineAnswerError("several elements wait: \(list(found)); say which")
@@ -164,16 +170,11 @@ public struct WaitingPipeline: Sendable {
   /// A task as it is named for the log that was named.
   func told(_ node: TaskNode) -> String { "\(prefix)\(node)" }
 
-  private func list(_ questions: [TaskAsked]) -> String {
-    questions.prefix(10).map { told($0.node) }.joined(separator: ", ")
-      + (questions.count > 10 ? " and \(questions.count - 10) more" : "")
-  }
+  private func list(_ questions: [TaskAsked]) -> String { list(questions.map { told($0.node) }) }
 
-  /// What to type for all that waits, also in the runs of tasks; `nil` where nothing does, or a log cannot be read.
-  private var openNames: String? {
-    guard let open = try? open(), !open.isEmpty else { return nil }
-    return open.prefix(10).map { prefix + $0.name }.joined(separator: ", ")
-      + (open.count > 10 ? " and \(open.count - 10) more" : "")
+  private func list(_ names: [String]) -> String {
+    names.prefix(10).joined(separator: ", ")
+      + (names.count > 10 ? " and \(names.count - 10) more" : "")
   }
 
   private static func isAnswer(_ word: TaskAnswered.Word, to why: TaskAsked.Why) -> Bool {

@@ -123,7 +123,9 @@ extension WaitingPipeline {
     for (node, tree) in try runs() {
       for waiting in tree.calls {
         found.append(
-          Open(name: "\(node)/\(waiting.call.callId)", words: "\(waiting)", why: .run))
+          Open(
+            name: "\(node)/\(waiting.call.callId)", words: "\(waiting)",
+            why: waiting.reason == .unknownEffect ? .doubt : .run))
       }
       if let question = tree.asking.question {
         found.append(Open(name: "\(node)", words: question, isQuestion: true, why: .run))
@@ -147,6 +149,11 @@ extension WaitingPipeline {
       guard "\(node)".hasSameUTF8(as: name) else { continue }
       guard tree.calls.count == 1, let only = tree.calls.first else {
         let known = tree.calls.map { "\(told(node))/\($0.call.callId)" }
+        guard !tree.calls.isEmpty || tree.asking.question != nil else {
+          throw PipelineAnswerError(
+            "all that the run of \(told(node)) waited for is said; go on with: agent-eval resume \(root)"
+          )
+        }
         throw PipelineAnswerError(
           tree.calls.isEmpty
             ? "no call of \(told(node)) waits; answer it with: "
