@@ -53,7 +53,10 @@ struct EffectDoubts: Sendable, Hashable {
   }
 
   private mutating func take(result data: JSONObject) {
-    let isUnknown = data["status"] == "error" && data["effect"] == "unknown"
+    // An agent may answer as if all were well though nobody knows what one of its calls did.
+    let isUnknown =
+      data["status"] == "error" && data["effect"] == "unknown"
+      || data["child"]?["effect"] == "unknown"
     guard isUnknown || !actions.isEmpty, data["status"] != "refused", let call = call(data) else {
       return
     }

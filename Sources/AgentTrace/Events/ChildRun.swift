@@ -56,8 +56,11 @@ public struct ChildEnd: Sendable, Hashable {
   public var totals: Totals
   /// The digest of the last seal of its log.
   public var sealDigest: String
+  /// Whether nobody knows of one of its calls, or of its own children's, whether it did its work, however the run ended.
+  public var isEffectUnknown = false
 
-  /// The wire form is `{"runId","stop":{"reason","detail"},"totals","sealDigest"}`.
+  /// The wire form is `{"runId","stop":{"reason","detail"},"totals","sealDigest"}`, and `"effect":"unknown"` where an
+  /// effect is.
   public init(
     runId: String, reason: StopReason, detail: String?, totals: Totals, sealDigest: String
   ) {
@@ -79,6 +82,7 @@ public struct ChildEnd: Sendable, Hashable {
     detail = try stop.optionalString("detail")
     totals = try Totals(decoding: try reader.optionalObject("totals") ?? [:])
     sealDigest = try reader.string("sealDigest")
+    isEffectUnknown = object["effect"] == "unknown"
   }
 
   /// The wire form.
@@ -86,9 +90,11 @@ public struct ChildEnd: Sendable, Hashable {
     let stop = JSONObject(present: [
       ("reason", .string(reason.rawValue)), ("detail", detail.map(JSONValue.string)),
     ])
-    return [
+    var object: JSONObject = [
       "runId": .string(runId), "stop": .object(stop), "totals": .object(totals.encoded),
       "sealDigest": .string(sealDigest),
     ]
+    if isEffectUnknown { object["effect"] = "unknown" }
+    return object
   }
 }

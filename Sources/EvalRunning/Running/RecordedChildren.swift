@@ -180,7 +180,7 @@ private struct ChildFold: Sendable {
     switch event.type {
     case .toolResult:
       guard let callId = event.data["callId"]?.stringValue else { return }
-      if event.data["effect"] == "unknown" {
+      if event.data["effect"] == "unknown" || event.data["child"]?["effect"] == "unknown" {
         unknown.insert(callId)
       } else {
         unknown.remove(callId)
@@ -197,9 +197,10 @@ private struct ChildFold: Sendable {
         .failed("its log holds no stop that is known"), elapsedMicroseconds: elapsed)
     }
     guard stop.isFinal else { return ChildAnswer(.paused(reason), elapsedMicroseconds: elapsed) }
-    let end = ChildEnd(
+    var end = ChildEnd(
       runId: state.runId, reason: reason, detail: stop.detail, totals: state.totals,
       sealDigest: sealDigest.hex)
+    end.isEffectUnknown = !unknown.isEmpty
     return ChildAnswer(
       .ended(end, answer: answer, isEffectUnknown: !unknown.isEmpty), elapsedMicroseconds: elapsed)
   }

@@ -141,6 +141,10 @@ extension ToolResultPayload: EventData {
             ]), "Why it stopped."),
           DataKey("totals!", .totals, "What it used, with what its own children used."),
           DataKey("sealDigest!", .string, "The digest of the last seal of its log."),
+          DataKey(
+            "effect", .words(["unknown"]),
+            "Nobody knows of one of its calls whether it did its work."
+          ),
         ]), "Of a tool that is an agent: how the run ended that the call was."),
     ]
   }
@@ -150,7 +154,10 @@ extension ToolResultPayload: EventData {
     let time = elapsed > 0 ? Figures.duration(microseconds: elapsed) : ""
     let tail = [callId, time].filter { !$0.isEmpty }.joined(separator: " ")
     switch result {
-    case .ok(let data): return [EventLine("ok", .good, "\(tool) → \(data)", tail: tail)]
+    case .ok(let data):
+      let doubt =
+        child?.isEffectUnknown ?? false ? " (nobody knows what one of its calls did)" : ""
+      return [EventLine("ok", .good, "\(tool) → \(data)\(doubt)", tail: tail)]
     case .returned(let data):
       return [EventLine("returned", .faint, "\(tool) → \(data)", tail: tail)]
     case .refused(let reason):
