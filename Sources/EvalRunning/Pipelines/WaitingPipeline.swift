@@ -137,7 +137,8 @@ public struct WaitingPipeline: Sendable {
 
   private func question(_ name: String?) throws(PipelineAnswerError) -> TaskAsked {
     guard !questions.isEmpty else {
-      throw PipelineAnswerError("nothing waits for a person in \(log)")
+      let next = state.stop?.isFinal == false ? "; go on with: agent-eval resume \(root)" : ""
+      throw PipelineAnswerError("nothing waits for a person in \(log)\(next)")
     }
     guard let name else {
       guard questions.count == 1, let only = questions.first else {
