@@ -148,6 +148,15 @@ struct CredentialCorpusTests {
     #expect(CredentialRules.all.count > 300)
   }
 
+  @Test("each word that names a secret is known as one")
+  func phrases() {
+    let lost = SecretName.phrases.keys.sorted().filter { SecretName.kind(of: $0) == nil }
+    #expect(lost.isEmpty, "\(lost)")
+    for name in ["SAMLResponse", "saml_response", "HTTPS_PROXY", "ccNumber", "cc_num"] {
+      #expect(SecretName.kind(of: name) != nil, "\(name)")
+    }
+  }
+
   @Test("what was withheld once is withheld in each encoding, wherever it stands there")
   func encodings() throws {
     var generator = Seeded(seed: 64)

@@ -104,13 +104,15 @@ enum CredentialRules {
     neon napi_{n60+} vendor
     prefect pnu_{n36+} gitleaks:prefect-api-token
     prefect pnb_{n36+} vendor
+    dbt dbtc_{n30+} vendor
+    dbt dbtu_{n30+} vendor
     dynatrace dt0c01.{u24}.{n60+} gitleaks:dynatrace-api-token
     dynatrace dt0s{d2}.{u8}.{u60+} vendor
     clickhouse 4b1d{a38} gitleaks:clickhouse-cloud-api-secret-key
     confluent cflt{a40+} github confluent_api_secret
     harness pat.{n22}.{a24}.{n20+} gitleaks:harness-api-key
     harness sat.{n22}.{a24}.{n20+} gitleaks:harness-api-key
-    sentry sntrys_{b60+} gitleaks:sentry-org-token
+    sentry sntrys_{t60+} gitleaks:sentry-org-token
     sentry sntryu_{n60+} gitleaks:sentry-user-token
     newrelic NRAK-{n27+} gitleaks:new-relic-user-api-key
     newrelic NRII-{n20+} gitleaks:new-relic-insert-key
@@ -259,6 +261,10 @@ enum CredentialRules {
     arcade arc_{n40+} vendor
     mem0 m0-{a36+} vendor
     context7 ctx7sk-{n20+} vendor
+    brave BSA{n24-32}? vendor
+    llamaindex llx-{n40+} vendor
+    fal {h8}-{h4}-{h4}-{h4}-{h12}:{h32} vendor
+    coze pat_{a60+} vendor
     """
 
   // MARK: Payments and shops
@@ -315,6 +321,10 @@ enum CredentialRules {
     settlemint sm_pat_{n16+} gitleaks:settlemint-personal-access-token
     settlemint sm_sat_{n16+} gitleaks:settlemint-service-access-token
     wallet xprv{a107} vendor (BIP 32)
+    wallet 5H{a49}? vendor (Bitcoin)
+    wallet 5J{a49}? vendor (Bitcoin)
+    wallet 5K{a49}? vendor (Bitcoin)
+    wallet nsec1{l58} vendor (Nostr, NIP-19)
     age AGE-SECRET-KEY-1{u50+} gitleaks:age-secret-key
     """
 
@@ -338,6 +348,7 @@ enum CredentialRules {
     discord mfa.{n80+} vendor
     telegram {d8-10}:AA{n33} gitleaks:telegram-bot-api-token
     twilio SK{H32} gitleaks:twilio-api-key
+    twilio AC{H32}:>{h32} trufflehog:twilio
     twilio AC{H32} detect-secrets:twilio
     sendgrid SG.{e50+} gitleaks:sendgrid-api-token
     mailgun key-{h32} gitleaks:mailgun-private-api-token
@@ -424,6 +435,10 @@ enum CredentialRules {
     aiven AVNS_{n16+} vendor
     zuplo zpka_{n40+} github zuplo_consumer_api_key
     unkey unkey_{n16+} vendor
+    infisical st.{h24}.{h32}.{h32} vendor
+    ory ory_{l2-3}_{n30+} vendor
+    calcom cal_live_{n30+} vendor
+    openweather appid=>{h32} trufflehog:openweather
     trigger tr_dev_{n16+} vendor
     trigger tr_prod_{n16+} vendor
     trigger tr_pat_{n30+} vendor
@@ -475,6 +490,11 @@ enum CredentialRules {
     hash $pbkdf2-sha512${d1-10}${c8-200}${c40+} vendor (passlib)
     hash pbkdf2_sha256${d4+}${a8+}${b40+} vendor (Django)
     hash pbkdf2:sha256:{d1-10}${b4-200}${b16+} vendor (Werkzeug)
+    hash SSHA}>{b28+} vendor (LDAP, RFC 2307)
+    hash SSHA256}>{b40+} vendor (LDAP)
+    hash SSHA512}>{b80+} vendor (LDAP)
+    hash aad3b435b51404eeaad3b435b51404ee:>{h32} vendor (SAM of Windows)
+    recovery {d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6}-{d6} vendor (BitLocker)
     ssh b3BlbnNzaC1rZXktdjEA{b40+} vendor (body of an OpenSSH private key)
     """
 
@@ -532,6 +552,7 @@ enum CredentialRules {
 
   private static let words = """
     password password~>{x6-200}? vendor (netrc)
+    password machine~{x1-200}~login~{x1-200}~password~>{x3-200} vendor (netrc)
     password requirepass~>{x6-200} vendor (Redis)
     password masterauth~>{x6-200} vendor (Redis)
     password IDENTIFIED~BY~'>{x4-200} vendor (SQL)
@@ -539,6 +560,10 @@ enum CredentialRules {
     password IDENTIFIED~BY~">{x4-200} vendor (SQL)
     password PASSWORD~'>{x4-200} vendor (SQL)
     password password~'>{x4-200} vendor (SQL)
+    password IDENTIFIED~WITH~{w1-40}~BY~'>{x4-200} vendor (SQL)
+    password identified~with~{w1-40}~by~'>{x4-200} vendor (SQL)
+    password PRAGMA~key~=~'>{x4-200} vendor (SQLCipher)
+    password PRAGMA~key='>{x4-200} vendor (SQLCipher)
     password pass:>{x6-200} vendor (OpenSSL)
     password jdbc:oracle:thin:{w1-40}/>{n3-100} vendor
     password sqlplus~{w1-40}/>{n3-100} vendor
@@ -575,6 +600,28 @@ enum CredentialRules {
     password htpasswd~-n{l1-4}~{x1-60}~>{x4-200} vendor (Apache)
     password net~user~{x1-60}~>{x6-200}~/add vendor (Windows)
     password wpa_passphrase~{x1-60}~>{x8-100} vendor
+    password sudo~-S~<<<~>{x4-200} vendor (shells)
+    password sudo~-S~<<<~'>{x4-200} vendor (shells)
+    password sudo~-S~<<<~">{x4-200} vendor (shells)
+    password with-token~<<<~>{x8-200} vendor (GitHub)
+    password with-token~<<<~'>{x8-200} vendor (GitHub)
+    password with-token~<<<~">{x8-200} vendor (GitHub)
+    password password-stdin~<<<~>{x4-200} vendor (shells)
+    password password-stdin~<<<~'>{x4-200} vendor (shells)
+    password password-stdin~<<<~">{x4-200} vendor (shells)
+    password kinit~{x1-80}~<<<~>{x4-200} vendor (Kerberos)
+    password kinit~{x1-80}~<<<~'>{x4-200} vendor (Kerberos)
+    password kinit~{x1-80}~<<<~">{x4-200} vendor (Kerberos)
+    password xfreerdp~/u:{x1-80}~/p:>{x4-200} vendor (FreeRDP)
+    password alias~set~{n1-60}~{x8-200}~{x3-128}~>{x8-200} vendor (MinIO)
+    password totp~-b~>{u16-128} vendor (OATH Toolkit)
+    password totp~--base32~>{u16-128} vendor (OATH Toolkit)
+    password oathtool~-b~--totp~>{u16-128} vendor (OATH Toolkit)
+    authorization TRUE~/~TRUE~{d1-12}~{s1-80}~>{t16+}? vendor (cookies.txt)
+    authorization FALSE~/~TRUE~{d1-12}~{s1-80}~>{t16+}? vendor (cookies.txt)
+    authorization TRUE~/~FALSE~{d1-12}~{s1-80}~>{t16+}? vendor (cookies.txt)
+    authorization FALSE~/~FALSE~{d1-12}~{s1-80}~>{t16+}? vendor (cookies.txt)
+    authorization base64url.bearer.authorization.k8s.io.>{n16+} vendor (Kubernetes)
     password encrypt_string~'>{x4-200} vendor (Ansible)
     password encrypt_string~">{x4-200} vendor (Ansible)
     password passwd~/Users/{n1-60}~>{x6-200} vendor (macOS)

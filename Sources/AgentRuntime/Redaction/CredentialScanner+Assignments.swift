@@ -352,10 +352,27 @@ extension CredentialScanner {
     guard byte != UInt8(ascii: ","), byte != UInt8(ascii: "("), byte != UInt8(ascii: "{") else {
       return nil
     }
+    if byte == UInt8(ascii: "="), isTight, let braced = braced(from: start) {
+      return Value(range: braced, isQuoted: true, isTight: true)
+    }
     let isWhole = byte == UInt8(ascii: ":") ? !isTight : isTight && isVariable(name)
     let range = unquoted(from: start, isWhole: isWhole)
     guard !range.isEmpty else { return nil }
     return Value(range: range, isQuoted: false, isTight: isTight && name.upperBound == sign)
+  }
+
+  /// `PWD={VALUE};`, as ODBC quotes what holds signs; the names in braces of templates hold none.
+  private func braced(from start: Int) -> Range<Int>? {
+    guard text[start] == UInt8(ascii: "{") else { return nil }
+    var end = start + 1
+    while end < text.count, end - start < 130, text[end] > 0x20, text[end] != UInt8(ascii: "}"),
+      !isQuote(text[end])
+    {
+      end += 1
+    }
+    let value = (start + 1)..<end
+    return end < text.count && text[end] == UInt8(ascii: "}")
+      && SecretValue.sorts(text, value) >= 3 && SecretValue.isSigned(text, value) ? value : nil
   }
 
   /// The place behind marks that may stand before a value: `<code>`, `</b>`, `!!str`, `&anchor`.

@@ -15,7 +15,7 @@ extension CredentialScanner {
     let end = ByteClass.name.end(in: text, from: start, most: SecretName.limitBytes)
     guard end > start else { return nil }
     let isLong = start == index + 2
-    if !isLong, "paPwbukAXc".utf8.contains(text[start]), let found = shortPassword(start) {
+    if !isLong, "paPwbukAXcN".utf8.contains(text[start]), let found = shortPassword(start) {
       return found
     }
     guard end < text.count else { return nil }
@@ -24,7 +24,9 @@ extension CredentialScanner {
       let kind = SecretName.kind(of: text, start..<end)
     else { return nil }
     let value = quoted(from: first) ?? unquoted(from: first, isWhole: true)
+    // `-Password (ConvertTo-SecureString "…")`: what is secret stands within.
     guard value.count >= 3, text[value.lowerBound] != UInt8(ascii: "-"),
+      text[value.lowerBound] != UInt8(ascii: "("),
       !SecretValue.isPlaceholder(text, value), !SecretValue.isPath(text, value),
       !value.contains(where: { text[$0] == 0x20 })
     else { return nil }
@@ -121,6 +123,13 @@ extension CredentialScanner {
         ?? (isLong ? nil : value.first(where: { text[$0] == UInt8(ascii: "%") })),
       colon > value.lowerBound
     else { return nil }
+    if colon + 1 == value.upperBound {
+      // `-u TOKEN:`, with no password behind it.
+      let token = value.lowerBound..<colon
+      return SecretValue.looksRandom(text, token, least: 20)
+        && !SecretValue.isPlaceholder(text, token)
+        ? form(at: token.lowerBound) ?? Finding(range: token, kind: "password") : nil
+    }
     let password = (colon + 1)..<value.upperBound
     // `date -u +%H:%M`
     guard password.count >= 3, text[value.lowerBound] != UInt8(ascii: "+"),
@@ -201,6 +210,7 @@ extension CredentialScanner {
     case UInt8(ascii: "k"): ciphers
     case UInt8(ascii: "A"), UInt8(ascii: "X"), UInt8(ascii: "c"): snmpClients
     case UInt8(ascii: "b"): secretSetters
+    case UInt8(ascii: "N"): keyMakers
     default: nil
     }
   }
@@ -210,6 +220,7 @@ extension CredentialScanner {
     Array($0.utf8)
   }
   private static let secretSetters = ["secret set "].map { Array($0.utf8) }
+  private static let keyMakers = ["ssh-keygen "].map { Array($0.utf8) }
   private static let curl = ["curl "].map { Array($0.utf8) }
   private static let capitalClients = [
     "sqlcmd ", "bcp ", "ipmitool ", "mosquitto_", "zip ",
@@ -264,6 +275,9 @@ extension CredentialScanner {
       let colon = value.first(where: { text[$0] == UInt8(ascii: ":") })
     {
       secret = (colon + 1)..<value.upperBound
+    } else if SecretValue.contains(text, command..<lineEnd, Self.encoders) {
+      // Any text may be encoded; behind a user it is a password.
+      return nil
     }
     guard secret.count >= 4, !SecretValue.isPlaceholder(text, secret),
       !SecretValue.isPath(text, secret), !secret.contains(where: { text[$0] == 0x20 })
@@ -275,8 +289,10 @@ extension CredentialScanner {
   private static let readers = [
     "sudo -s", "--password-stdin", "--with-token", "chpasswd", "passwd --stdin", "--pinentry",
     "--passphrase-fd", "-pass stdin", "| passwd", "smbpasswd", "cryptsetup", "| kinit", "| su ",
+    "| base64",
   ].map { Array($0.utf8) }
-  private static let pairReaders = ["chpasswd"].map { Array($0.utf8) }
+  private static let encoders = ["| base64"].map { Array($0.utf8) }
+  private static let pairReaders = ["chpasswd", "| base64"].map { Array($0.utf8) }
 
   // MARK: Headers
 

@@ -6,7 +6,9 @@ extension SecretName {
   static let passwords: Set<String> = [
     "password", "passwords", "passwd", "passphrase", "passcode", "pwd", "pswd", "psw", "passwort",
     "kennwort", "contraseña", "contrasena", "senha", "mdp", "пароль", "密码", "密碼", "パスワード", "비밀번호",
-    "userpass", "dbpass", "storepass", "keypass", "passwrd", "pass", "pw", "hasło", "haslo",
+    "userpass", "dbpass", "storepass", "keypass", "pgpass", "rootpass", "adminpass", "smtppass",
+    "mailpass", "bindpass", "mysqlpass", "rootpw", "adminpw", "bindpw", "userpw", "dbpw", "passwrd",
+    "pass", "pw", "hasło", "haslo",
     "wachtwoord", "lösenord",
     "losenord", "heslo", "şifre", "sifre", "salasana", "adgangskode", "adgangsord", "jelszó",
     "jelszo", "passord", "kodeord", "лозинка", "κωδικός", "סיסמה", "סיסמא", "पासवर्ड", "รหัสผ่าน",
@@ -105,6 +107,7 @@ extension SecretName {
     "cipher", "aes", "rsa", "ecdsa", "ed25519", "jwt", "jwk", "tls", "ssl",
     "server", "integration", "ingest", "ingestion", "write", "rest", "openai", "anthropic",
     "github", "gitlab", "stripe", "sendgrid", "twilio", "mailgun", "datadog", "db", "database",
+    "sas",
     "recovery", "user", "wallet", "mnemonic", "instrumentation", "provisioning",
     "registration", "management", "maintenance", "cookie", "csrf", "flask", "django", "rails",
     "laravel", "fernet", "vapid", "apns", "fcm", "push", "bot", "merchant", "partner", "vendor",

@@ -184,6 +184,6 @@ enum SecretName {
     "ken", "sen", "mot", "mdp", "car", "pan", "bea", "rec", "bac", "cod", "str", "htp", "riv",
     "psk",
     "slo", "woo", "ola", "ifr", "asa", "dga", "lsz", "deo", "ehe", "zug", "lav", "cle", "jet",
-    "sse",
+    "sse", "aml", "nar", "urc", "tpp", "p_p", "psp", "s_p", "cnu", "c_n", "hav", "iav",
   ]
 }

@@ -117,7 +117,7 @@ enum SecretValue {
   /// Whether a text stands for a secret and is none: a mask, a variable, a template, a word such as `example`.
   static func isPlaceholder(_ text: Text, _ range: Range<Int>) -> Bool {
     guard let first = range.first, let last = range.last else { return true }
-    if isMask(text, range) { return true }
+    if isMask(text, range) || isAddress(text, range) { return true }
     let (begin, end) = (text[first], text[last])
     switch begin {
     case UInt8(ascii: "$"):
@@ -143,7 +143,7 @@ enum SecretValue {
       // `{VALUE}`, as ODBC and Jenkins quote one.
       let inner = (first + 1)..<max(first + 1, last)
       if end == UInt8(ascii: "}"),
-        !(looksRandom(text, inner, least: 12) && sorts(text, inner) >= 3)
+        !(sorts(text, inner) >= 3 && (looksRandom(text, inner, least: 12) || isSigned(text, inner)))
       {
         return true
       }
@@ -167,6 +167,21 @@ enum SecretValue {
     }
     if range.count <= 200, contains(text, range, templates) { return true }
     return isStandInWord(text, range)
+  }
+
+  /// Letters and digits with a sign among them that names and formats have not: `Walnut34!`.
+  static func isSigned(_ text: Text, _ range: Range<Int>) -> Bool {
+    range.count >= 8 && isMixed(text, range)
+      && range.contains { "!#%*&?^@".utf8.contains(text[$0]) }
+      && !range.contains { ".:([/ ".utf8.contains(text[$0]) }
+  }
+
+  /// `0x` and 40 hexadecimal digits: an account or a contract of Ethereum, which everybody may know. Its tokens are
+  /// contracts, so names that say `token` stand before it.
+  private static func isAddress(_ text: Text, _ range: Range<Int>) -> Bool {
+    range.count == 42 && text[range.lowerBound] == UInt8(ascii: "0")
+      && text[range.lowerBound + 1] == UInt8(ascii: "x")
+      && range.dropFirst(2).allSatisfy { ByteClass.hex.contains(text[$0]) }
   }
 
   /// `****`, `xxxx`, `....`, `sk-…`, `abcd****wxyz`. A few letters in a row come by chance, too.
@@ -218,8 +233,15 @@ enum SecretValue {
 
   /// Whether a text with the form of a credential says that it is none.
   static func isExample(_ text: Text, _ range: Range<Int>) -> Bool {
-    range.count <= 200 && contains(text, range, exampleWords)
+    isSourceMap(text, range) || range.count <= 200 && contains(text, range, exampleWords)
   }
+
+  /// Whether a text is the base64 of a source map, which begins as a token does: `{"version":3`.
+  private static func isSourceMap(_ text: Text, _ range: Range<Int>) -> Bool {
+    range.prefix(sourceMapStart.count).lazy.map { text[$0] }.elementsEqual(sourceMapStart)
+  }
+
+  private static let sourceMapStart = Array("eyJ2ZXJzaW9uIjoz".utf8)
 
   private static let exampleWords = [
     "example", "placeholder", "redacted", "xxxxx", "*****", ".....", "your-", "your_", "yourkey",
