@@ -20,7 +20,17 @@ extension CredentialScanner {
     guard let name = name(before: sign) else { return nil }
     if byte == UInt8(ascii: "="), let signature = signature(name, sign) { return signature }
     guard let kind = SecretName.kind(of: text, name) ?? kindBefore(name, sign) else {
-      return byte == UInt8(ascii: ":") ? announced(behind: sign) : nil
+      return byte == UInt8(ascii: ":") ? cookieValue(name, sign) ?? announced(behind: sign) : nil
+    }
+    // `arn:aws:secretsmanager:eu-west-1:123456789012:secret:name`
+    if byte == UInt8(ascii: ":"), name.lowerBound > 14, text[name.lowerBound - 14] == byte,
+      ByteClass.digit.end(in: text, from: name.lowerBound - 13, most: 12) == name.lowerBound - 1
+    {
+      return nil
+    }
+    if let phrase = wordPhrase(of: name, behind: sign) { return phrase }
+    if byte == UInt8(ascii: "?") || byte == UInt8(ascii: "|") && text[sign + 1] == byte {
+      return fallback(kind, name, sign)
     }
     if byte == UInt8(ascii: "(") || byte == UInt8(ascii: "{"), name.upperBound != sign {
       return nil
@@ -52,7 +62,9 @@ extension CredentialScanner {
     case UInt8(ascii: "("): return ByteClass.alphanumeric.contains(before)
     case UInt8(ascii: "{"): return ByteClass.alphanumeric.contains(before) && isQuote(after)
     case UInt8(ascii: ","): return isQuote(before)
-    case UInt8(ascii: "|"): return before == 0x20 && after == 0x20
+    case UInt8(ascii: "|"):
+      return before == 0x20 && (after == 0x20 || after == UInt8(ascii: "|"))
+    case UInt8(ascii: "?"): return before == 0x20 && after == UInt8(ascii: "?")
     // The second of `==`, and the colons of `std::token`.
     case UInt8(ascii: "="): return before != UInt8(ascii: "=")
     case UInt8(ascii: ":"): return after != UInt8(ascii: ":") && before != UInt8(ascii: ":")
@@ -89,6 +101,24 @@ extension CredentialScanner {
         while open > 0, end - open < 6, ByteClass.digit.contains(text[open - 1]) { open -= 1 }
         if open > 0, text[open - 1] == UInt8(ascii: "[") { end = open - 1 }
         skipped += 1
+      case UInt8(ascii: "m"):
+        // The colours of a terminal.
+        var open = end - 1
+        while open > 0, end - open < 12,
+          ByteClass.digit.contains(text[open - 1]) || text[open - 1] == 0x3b
+        {
+          open -= 1
+        }
+        guard starts(with: [0x1b, 0x5b], at: open - 2) else { break skip }
+        end = open - 2
+        skipped += 1
+      case UInt8(ascii: ";"), UInt8(ascii: "2"):
+        // A quote as pages or JSON write it.
+        guard
+          let entity = Self.closingQuotes.first(where: { starts(with: $0, at: end - $0.count) })
+        else { break skip }
+        end -= entity.count
+        skipped += 1
       default: break skip
       }
     }
@@ -102,12 +132,26 @@ extension CredentialScanner {
     {
       start += 1
     }
+    if end - start <= 2, let numbered = numberedKey(start..<end) { return numbered }
     guard end - start >= 2, end - start <= SecretName.limitBytes, text[end - 1] != UInt8(ascii: ".")
     else { return nil }
-    if text[sign] == UInt8(ascii: "="), start > 2, let typed = nameBeforeType(start..<end) {
+    // What ends a text has no sign behind it.
+    if sign < text.count, text[sign] == UInt8(ascii: "="), start > 2,
+      let typed = nameBeforeType(start..<end)
+    {
       return typed
     }
     return withWordsBefore(start..<end)
+  }
+
+  /// `Unseal Key 1:`, whose number stands for itself.
+  private func numberedKey(_ number: Range<Int>) -> Range<Int>? {
+    guard SecretValue.isDigits(text, number), number.lowerBound > 4 else { return nil }
+    let word = (number.lowerBound - 4)..<(number.lowerBound - 1)
+    guard text[word.upperBound] == 0x20,
+      word.map({ text[$0] | 0x20 }).elementsEqual("key".utf8)
+    else { return nil }
+    return withWordsBefore(word).lowerBound..<number.upperBound
   }
 
   /// `Password (temporary):`: where what stands in brackets before a sign begins, or the sign.
@@ -174,7 +218,8 @@ extension CredentialScanner {
   ].map { Array($0.utf8) }
 
   private static let lastWords = [
-    "key", "keys", "token", "string", "phrase", "code", "codes", "number", "url", "uri",
+    "key", "keys", "token", "string", "phrase", "words", "seed", "code", "codes", "number", "url",
+    "uri",
     "passe", "secreta", "api", "sandi",
   ].map { Array($0.utf8) }
 
@@ -194,12 +239,90 @@ extension CredentialScanner {
       skipped += 1
     }
     guard skipped > 0 else { return nil }
+    if name.count == 7, text[name.lowerBound] == UInt8(ascii: "d"),
+      let kind = kindOfVariable(around: name.lowerBound)
+    {
+      return kind
+    }
     var start = end
     while start > 0, end - start <= SecretName.limitBytes, Self.isNameByte(text[start - 1]) {
       start -= 1
     }
     guard start > 1 else { return nil }
     return SecretName.kind(of: text, start..<end)
+  }
+
+  /// What the name of a variable of Terraform says, `variable "NAME" { type = string`, whose block holds a place.
+  private func kindOfVariable(around place: Int) -> SecretName.Kind? {
+    var brace = place
+    while brace > 0, place - brace < 400, text[brace - 1] != UInt8(ascii: "{") {
+      if text[brace - 1] == UInt8(ascii: "}") { return nil }
+      brace -= 1
+    }
+    var end = brace - 1
+    while end > 0, brace - end < 6, text[end - 1] == 0x20 { end -= 1 }
+    guard end > 12, text[end - 1] == UInt8(ascii: "\"") else { return nil }
+    var start = end - 1
+    while start > 0, end - start <= SecretName.limitBytes, Self.isNameByte(text[start - 1]) {
+      start -= 1
+    }
+    guard starts(with: Array("variable \"".utf8), at: start - 10) else { return nil }
+    return SecretName.kind(of: text, start..<(end - 1))
+  }
+
+  /// `"name": "li_at", "value": "VALUE", "domain": …`: a cookie as browsers keep it.
+  private func cookieValue(_ name: Range<Int>, _ sign: Int) -> Finding? {
+    guard name.count == 5, starts(with: Array("value".utf8), at: name.lowerBound),
+      let value = value(of: name, from: sign), value.isQuoted,
+      SecretValue.looksRandom(text, value.range, least: 16),
+      !SecretValue.isPlaceholder(text, value.range),
+      find(Array("domain".utf8), from: value.range.upperBound, within: 12) != nil
+    else { return nil }
+    return form(at: value.range.lowerBound) ?? Finding(range: value.range, kind: "authorization")
+  }
+
+  /// `mnemonic: VALUE`, `Recovery phrase:` and lines with numbers: the words from which a wallet is made, of which
+  /// there are 12 to 24 (BIP 39).
+  func wordPhrase(of name: Range<Int>, behind sign: Int) -> Finding? {
+    let last = name.suffix(5).map { text[$0] | 0x20 }
+    guard Self.phraseEndings.contains(where: { $0 == last }) else { return nil }
+    var index = sign
+    // Up to the first word: signs, quotes and the number of a list.
+    while index < text.count, index - sign < 16, !(0x61...0x7a).contains(text[index] | 0x20) {
+      index += 1
+    }
+    let first = index
+    var (words, end) = (0, index)
+    while words <= 24, index < text.count {
+      let word = index
+      while index < text.count, index - word < 9, (0x61...0x7a).contains(text[index]) { index += 1 }
+      guard (3...8).contains(index - word) else { break }
+      words += 1
+      end = index
+      while index < text.count, index - end < 12, Self.isBetweenWords(text[index]) { index += 1 }
+      guard index > end else { break }
+    }
+    guard words >= 12, words <= 24, words % 3 == 0 else { return nil }
+    return Finding(range: first..<end, kind: "mnemonic")
+  }
+
+  /// Spaces, lines and the numbers of lists.
+  private static func isBetweenWords(_ byte: UInt8) -> Bool {
+    byte <= 0x20 || (0x30...0x39).contains(byte) || ".,)-\\\"'".utf8.contains(byte)
+  }
+
+  private static let phraseEndings = ["monic", "hrase", "words"].map { Array($0.utf8) }
+
+  /// `process.env.SECRET || "VALUE"`, `config.password ?? "VALUE"`: what holds where a name has no value.
+  private func fallback(
+    _ kind: SecretName.Kind, _ name: Range<Int>, _ sign: Int
+  ) -> Finding? {
+    var start = sign + 2
+    while start < text.count, start - sign < 8, text[start] == 0x20 { start += 1 }
+    guard start < text.count, isQuote(text[start]), let value = quoted(from: start),
+      SecretValue.isMixed(text, value)
+    else { return nil }
+    return found(kind, value, named: name)
   }
 
   private static let valueWords = ["value", "content", "default"].map { Array($0.utf8) }
@@ -216,7 +339,10 @@ extension CredentialScanner {
       isRandom || !isQuote(text[colon - 1]) && looksTold(value, least: 9) && !speaksOfOther(colon)
     else { return nil }
     var line = colon
-    while line > 0, colon - line < 64, text[line - 1] != 0x0a, text[line - 1] != UInt8(ascii: ".") {
+    // A full stop ends what is said; that of `user@db.acme.com` does not.
+    while line > 0, colon - line < 64, text[line - 1] != 0x0a,
+      text[line - 1] != UInt8(ascii: ".") || text[line] > 0x20
+    {
       line -= 1
     }
     guard SecretValue.contains(text, line..<colon, Self.announcing) else { return nil }
@@ -297,19 +423,27 @@ extension CredentialScanner {
 
   /// `…%3Faccess_token%3DVALUE`: an address within another one; `%` of its sign is at `sign`.
   func escapedAssignment(at sign: Int) -> Finding? {
-    guard sign + 14 < text.count, sign > 4, text[sign + 1] == UInt8(ascii: "3"),
-      text[sign + 2] | 0x20 == UInt8(ascii: "d")
-    else { return nil }
-    var start = sign
+    guard sign + 14 < text.count, sign > 4, text[sign + 1] == UInt8(ascii: "3") else { return nil }
+    // `%22name%22%3A%22VALUE%22`: JSON in an address.
+    let quote = Array("%22".utf8)
+    let isQuoted = starts(with: quote, at: sign - 3) && starts(with: quote, at: sign + 3)
+    guard text[sign + 2] | 0x20 == (isQuoted ? UInt8(ascii: "a") : UInt8(ascii: "d")) else {
+      return nil
+    }
+    let nameEnd = isQuoted ? sign - 3 : sign
+    var start = nameEnd
     while start > 0, sign - start < 40, ByteClass.dotted.contains(text[start - 1]) { start -= 1 }
     if start > 0, text[start - 1] == UInt8(ascii: "%") { start += 2 }
-    guard start < sign, let kind = SecretName.kind(of: text, start..<sign) else { return nil }
+    guard start < nameEnd, let kind = SecretName.kind(of: text, start..<nameEnd) else {
+      return nil
+    }
     switch kind {
     case .password, .secret, .key: break
     case .header, .address, .card, .digits, .weak: return nil
     }
-    let end = ByteClass.dotted.end(in: text, from: sign + 3, most: 4_096)
-    let value = (sign + 3)..<end
+    let first = isQuoted ? sign + 6 : sign + 3
+    let end = ByteClass.dotted.end(in: text, from: first, most: 4_096)
+    let value = first..<end
     guard value.count >= 8, SecretValue.isMixed(text, value),
       !SecretValue.isPlaceholder(text, value)
     else { return nil }
@@ -336,6 +470,8 @@ extension CredentialScanner {
       start += 1
       isTight = false
     }
+    start = behindColours(start)
+    if byte == UInt8(ascii: "=") { start = behindLength(start) }
     if byte == UInt8(ascii: ":") {
       start = behindMarks(start)
       if let block = blockValue(from: start) { return block }
@@ -373,6 +509,31 @@ extension CredentialScanner {
     let value = (start + 1)..<end
     return end < text.count && text[end] == UInt8(ascii: "}")
       && SecretValue.sorts(text, value) >= 3 && SecretValue.isSigned(text, value) ? value : nil
+  }
+
+  /// The place behind the colours of a terminal.
+  private func behindColours(_ start: Int) -> Int {
+    var index = start
+    while starts(with: [0x1b, 0x5b], at: index), index - start < 24 {
+      var end = index + 2
+      while end < text.count, end - index < 12,
+        ByteClass.digit.contains(text[end]) || text[end] == 0x3b
+      {
+        end += 1
+      }
+      guard end < text.count, text[end] == UInt8(ascii: "m") else { return start }
+      index = end + 1
+    }
+    return index
+  }
+
+  /// The place behind `string(12) `, as PHP tells the length of a value, on the line of its name or the next.
+  private func behindLength(_ start: Int) -> Int {
+    var index = start
+    while index < text.count, index - start < 24, text[index] <= 0x20 { index += 1 }
+    guard starts(with: Array("string(".utf8), at: index) else { return start }
+    let digits = ByteClass.digit.end(in: text, from: index + 7, most: 5)
+    return starts(with: Array(") \"".utf8), at: digits) ? digits + 2 : start
   }
 
   /// The place behind marks that may stand before a value: `<code>`, `</b>`, `!!str`, `&anchor`.
@@ -457,6 +618,10 @@ extension CredentialScanner {
       let first = open + entity.count
       return find(entity, from: first, within: 512).map { first..<$0 }
     }
+    if open > start, starts(with: Self.escapedQuote.dropFirst(), at: open) {
+      let first = open + 5
+      return find(Self.escapedQuote, from: first, within: 512).map { first..<$0 }
+    }
     guard isQuote(text[open]) else { return nil }
     if open == start, let long = longQuoted(from: open) { return long }
     let depth = open - start - (text[start] == UInt8(ascii: "\\") || open == start ? 0 : 1)
@@ -480,6 +645,8 @@ extension CredentialScanner {
     return first..<index
   }
 
+  private static let escapedQuote = Array("\\u0022".utf8)
+  private static let closingQuotes = quoteEntities + [escapedQuote]
   private static let quoteEntities = ["&quot;", "&#34;", "&#39;", "&apos;"].map {
     Array($0.utf8)
   }

@@ -399,6 +399,7 @@ extension CredentialScanner {
       first += 1
     }
     guard first < text.count else { return nil }
+    if let phrase = wordPhrase(of: name, behind: wordEnd) { return phrase }
     let quoted = quoted(from: first)
     let value = quoted ?? unquoted(from: first, isWhole: true)
     guard !value.isEmpty, !SecretValue.isPlaceholder(text, value), !SecretValue.isPath(text, value),

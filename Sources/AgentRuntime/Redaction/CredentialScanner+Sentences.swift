@@ -190,6 +190,31 @@ extension CredentialScanner {
     return isTold(value, kind, isLed: true) ? toldFinding(value) : nil
   }
 
+  /// `password -> VALUE`, whose sign is at `sign`; the types of functions, `(password) -> T`, stand behind brackets.
+  func arrow(at sign: Int) -> Finding? {
+    guard sign > 2, sign + 2 < text.count, text[sign - 1] == 0x20, text[sign + 2] == 0x20 else {
+      return nil
+    }
+    return dashed(at: sign, length: 2)
+  }
+
+  /// `password = "OLD" -> "VALUE"`: what Terraform says of a change, whose arrow is at `sign`.
+  func changed(at sign: Int) -> Finding? {
+    let quote = UInt8(ascii: "\"")
+    guard sign > 6, sign + 6 < text.count, text[sign - 1] == 0x20, text[sign - 2] == quote,
+      text[sign + 2] == 0x20, text[sign + 3] == quote
+    else { return nil }
+    var open = sign - 3
+    while open > 0, sign - open < 512, text[open] != quote, text[open] != 0x0a { open -= 1 }
+    var equals = open - 1
+    while equals > 0, open - equals < 4, text[equals] == 0x20 { equals -= 1 }
+    guard equals > 1, text[open] == quote, text[equals] == UInt8(ascii: "="),
+      let name = name(before: equals), let kind = SecretName.kind(of: text, name),
+      let value = quoted(from: sign + 3)
+    else { return nil }
+    return found(kind, value, named: name)
+  }
+
   /// The length of a dash or an arrow that begins with `0xe2`; `nil` for anything else.
   func dashLength(at index: Int) -> Int? {
     for sign in Self.dashes where starts(with: sign, at: index) { return sign.count }

@@ -23,7 +23,7 @@ struct CredentialScanner {
   private static let traits: [UInt8] = (0...255).map { byte in
     if ByteClass.alphanumeric.contains(UInt8(byte)) { return Trait.word }
     // The first bytes of a full-width colon and of dashes stand for other characters as well.
-    return Array("=:-\\%>|({,/$_".utf8).contains(UInt8(byte)) || byte == 0xef || byte == 0xe2
+    return Array("=:-\\%>|({,/$_?".utf8).contains(UInt8(byte)) || byte == 0xef || byte == 0xe2
       ? Trait.sign : Trait.plain
   }
 
@@ -128,6 +128,11 @@ struct CredentialScanner {
       if let found = privateKey(at: index) ?? flag(at: index) { return take(found) }
       if let tail = keyTail(endingAt: index) {
         return take(tail: tail)
+      }
+      if index + 1 < text.count, text[index + 1] == UInt8(ascii: ">"),
+        let found = changed(at: index) ?? arrow(at: index)
+      {
+        return take(found)
       }
       if index > 0, index + 1 < text.count, text[index - 1] == 0x20, text[index + 1] == 0x20,
         let found = dashed(at: index, length: 1)
@@ -266,7 +271,7 @@ struct CredentialScanner {
 
   // MARK: Bytes
 
-  func starts(with bytes: [UInt8], at index: Int) -> Bool {
+  func starts(with bytes: some Collection<UInt8>, at index: Int) -> Bool {
     guard index >= 0, text.count - index >= bytes.count else { return false }
     for (offset, byte) in bytes.enumerated() where text[index + offset] != byte { return false }
     return true

@@ -10,7 +10,7 @@ extension Redactor {
       let key = redacted(member.key)
       guard settings.findsCredentials,
         let kind = SecretName.kind(of: member.key) ?? Self.kind(of: member, named)
-          ?? Self.kindInWebKey(member, of: object),
+          ?? Self.kindInWebKey(member, of: object) ?? Self.kindInCookie(member, of: object),
         !Self.isPieceOfText(member, of: object)
       else {
         result[key] = redacted(member.value)
@@ -44,6 +44,14 @@ extension Redactor {
   ) -> SecretName.Kind? {
     SecretName.webKeyParts.contains(member.key) && object["kty"]?.stringValue != nil
       ? .secret : nil
+  }
+
+  /// The kind of the value of a cookie, as browsers keep it: `{"name": "li_at", "value": "…", "domain": …}`.
+  private static func kindInCookie(
+    _ member: JSONObject.Member, of object: JSONObject
+  ) -> SecretName.Kind? {
+    member.key == "value" && object["domain"]?.stringValue != nil && object["name"] != nil
+      ? .weak : nil
   }
 
   /// A list in which the arguments of flags, the lines of a private key and the second of two texts are withheld, where the first names a secret.
