@@ -50,6 +50,16 @@ struct SecretPlacesTests {
     #expect(!Self.redacted([pair]).contains(Self.secret))
   }
 
+  @Test(
+    "the value of a cookie that browsers keep is withheld where it looks random, and others stay")
+  func cookies() {
+    func cookie(_ value: String) -> JSONValue {
+      ["name": "li_at", "value": .string(value), "domain": ".acme.com", "httpOnly": true]
+    }
+    #expect(!Self.redacted(cookie(Self.secret + Self.secret)).contains(Self.secret))
+    #expect(Self.redacted(cookie("dark")) == CanonicalJSON.string(cookie("dark")))
+  }
+
   @Test("what is said of a password beside its name stays")
   func saidInPairs() {
     for value: JSONValue in [

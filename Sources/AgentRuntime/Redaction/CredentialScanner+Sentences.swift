@@ -356,6 +356,7 @@ extension CredentialScanner {
   func filled(at bracket: Int) -> Finding? {
     var start = bracket
     while start > 0, bracket - start < 24, ByteClass.word.contains(text[start - 1]) { start -= 1 }
+    if let passed = passed(to: start..<bracket) { return passed }
     guard bracket - start > 2, start > 0, text[start - 1] == UInt8(ascii: "."),
       Self.typing.contains(where: { $0.elementsEqual(text[start..<bracket]) }),
       bracket + 7 < text.count, let first = quoted(from: bracket + 1)
@@ -383,6 +384,63 @@ extension CredentialScanner {
     else { return nil }
     return toldFinding(value)
   }
+
+  /// `jwt.sign(payload, "VALUE")`: an argument that is a secret by its place, in a call of a name.
+  private func passed(to name: Range<Int>) -> Finding? {
+    guard name.count < Self.calls.count,
+      let call = Self.calls[name.count].first(where: { $0.name.elementsEqual(text[name]) }),
+      starts(with: call.owner, at: name.lowerBound - call.owner.count)
+    else { return nil }
+    var index = name.upperBound + 1
+    for _ in 1..<call.place {
+      guard let next = nextArgument(from: index) else { return nil }
+      index = next
+    }
+    guard index < text.count, let value = quoted(from: index), value.count >= 6,
+      !SecretValue.isPlaceholder(text, value), !value.contains(where: { text[$0] <= 0x20 }),
+      looksTold(value, least: 6) || isPassphrase(value)
+    else { return nil }
+    return toldFinding(value)
+  }
+
+  /// Where the argument behind the one at `start` begins; `nil` where that one is no text, no name and nothing in
+  /// brackets.
+  private func nextArgument(from start: Int) -> Int? {
+    guard start < text.count else { return nil }
+    var end = quoted(from: start).map { $0.upperBound + 1 } ?? bracketed(from: start)
+    while end < text.count, end - start < 512, ByteClass.dotted.contains(text[end]) { end += 1 }
+    guard end < text.count, text[end] == UInt8(ascii: ",") else { return nil }
+    end += 1
+    while end < text.count, end - start < 600, text[end] <= 0x20 { end += 1 }
+    return end < text.count ? end : nil
+  }
+
+  /// The place behind what brackets hold that open at a place; the place itself where none do.
+  private func bracketed(from start: Int) -> Int {
+    var (depth, index) = (0, start)
+    while index < text.count, index - start < 256 {
+      switch text[index] {
+      case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "("): depth += 1
+      case UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ")"): depth -= 1
+      default: break
+      }
+      if depth <= 0 { return index == start ? start : index + 1 }
+      index += 1
+    }
+    return start
+  }
+
+  /// Calls, by the lengths of their names, whose argument at a place is a secret; `owner` stands before the name.
+  private static let calls: [[(name: [UInt8], owner: [UInt8], place: Int)]] = {
+    var calls = [[(name: [UInt8], owner: [UInt8], place: Int)]](repeating: [], count: 16)
+    for (owner, name, place) in [
+      ("jwt.", "sign", 2), ("jwt.", "encode", 2), ("jwt.", "decode", 2), ("jwt.", "verify", 2),
+      ("hmac.", "new", 1), ("", "createHmac", 2), ("", "getConnection", 3),
+      ("", "mysqli_connect", 3), ("new ", "mysqli", 3), ("new ", "PDO", 3), ("", "PSCredential", 2),
+      (".", "login", 2), ("pyotp.", "TOTP", 1), ("", "Fernet", 1),
+    ] { calls[name.utf8.count].append((Array(name.utf8), Array(owner.utf8), place)) }
+    return calls
+  }()
 
   private static let typing = [
     "fill", "type", "send_keys", "sendKeys", "setValue", "set_value", "set", "pressSequentially",

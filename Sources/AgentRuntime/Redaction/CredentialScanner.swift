@@ -33,6 +33,9 @@ struct CredentialScanner {
   private var findings: [Finding] = []
   /// How far the values of statements were read, so that each is read once.
   private var readTo = 0
+  /// What stands in lists, and how far they were read.
+  private var listed: [Finding] = []
+  private var listedTo = 0
   /// Whether a key of JSON Web Keys stands somewhere in the text, once that was asked.
   private var isWebKeyThere: Bool?
 
@@ -70,7 +73,7 @@ struct CredentialScanner {
       }
     }
     if findings.contains(where: { $0.kind == "aws" }) { findSecretsOfAWS() }
-    add(columns())
+    add(listed + columns())
   }
 
   /// Looks at a word where it begins; returns where to go on.
@@ -158,11 +161,13 @@ struct CredentialScanner {
         return found.last.map { take($0) } ?? index + 1
       }
       if let found = assignment(at: index) ?? puttyKey(at: index) { return take(found) }
+      readList(behind: index)
       if let found = webKeyPart(at: index), hasWebKey() { return take(found) }
     default:
       if let found = assignment(at: index) {
         return found.range.lowerBound < index ? take(tail: found) : take(found)
       }
+      if text[index] == UInt8(ascii: "=") { readList(behind: index) }
     }
     return index + 1
   }
@@ -189,6 +194,43 @@ struct CredentialScanner {
     var tail = tail
     tail.range = start..<tail.range.upperBound
     return take(tail)
+  }
+
+  /// `"api_keys": ["VALUE", …]`, `tokens = {"ana": "VALUE"}`: keeps what looks like a secret in a list, or an object,
+  /// whose name says so. What stands between is looked at as before.
+  private mutating func readList(behind sign: Int) {
+    var open = sign + 1
+    while open < text.count, open - sign < 3, text[open] == 0x20 { open += 1 }
+    guard open + 8 < text.count, open >= listedTo,
+      text[open] == UInt8(ascii: "[") || text[open] == UInt8(ascii: "{"),
+      let name = name(before: sign), let kind = SecretName.kind(of: text, name)
+    else { return }
+    var index = open + 1
+    while index < text.count, index - open < 2_048, !"[]{}".utf8.contains(text[index]) {
+      guard text[index] == UInt8(ascii: "\"") || text[index] == UInt8(ascii: "'"),
+        let value = quoted(from: index)
+      else {
+        index += 1
+        continue
+      }
+      if isListed(value, kind) {
+        listed.append(form(at: value.lowerBound) ?? Finding(range: value, kind: "password"))
+      }
+      index = max(index, value.upperBound) + 1
+    }
+    listedTo = index
+  }
+
+  private func isListed(_ value: Range<Int>, _ kind: SecretName.Kind) -> Bool {
+    switch kind {
+    case .password: return looksTold(value, least: 6) || isPassphrase(value)
+    case .secret, .key, .weak:
+      let least = if case .weak = kind { 20 } else { 12 }
+      return SecretValue.looksRandom(text, value, least: least) && looksTold(value, least: least)
+        && !SecretValue.isDigest(text, value)
+        && value.allSatisfy { ByteClass.token68.contains(text[$0]) }
+    case .header, .address, .card, .digits: return false
+    }
   }
 
   private mutating func hasWebKey() -> Bool {
