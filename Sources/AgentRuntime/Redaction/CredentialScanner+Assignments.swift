@@ -618,7 +618,7 @@ extension CredentialScanner {
       let first = open + entity.count
       return find(entity, from: first, within: 512).map { first..<$0 }
     }
-    if open > start, starts(with: Self.escapedQuote.dropFirst(), at: open) {
+    if open > start, starts(with: Self.escapedQuoteTail, at: open) {
       let first = open + 5
       return find(Self.escapedQuote, from: first, within: 512).map { first..<$0 }
     }
@@ -646,6 +646,7 @@ extension CredentialScanner {
   }
 
   private static let escapedQuote = Array("\\u0022".utf8)
+  private static let escapedQuoteTail = Array("u0022".utf8)
   private static let closingQuotes = quoteEntities + [escapedQuote]
   private static let quoteEntities = ["&quot;", "&#34;", "&#39;", "&apos;"].map {
     Array($0.utf8)

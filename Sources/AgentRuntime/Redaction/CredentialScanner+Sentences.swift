@@ -255,7 +255,8 @@ extension CredentialScanner {
 
   /// `credentials: ana / VALUE`, `log in with ana:VALUE`: the word that begins at `start` announces a user and a password.
   func loginPair(at start: Int, wordEnd: Int) -> Finding? {
-    guard
+    // Most words of a text are shorter than the shortest of these.
+    guard wordEnd - start >= 4,
       Self.pairWords.contains(where: { word in
         word.count == wordEnd - start
           && word.elementsEqual((start..<wordEnd).lazy.map { text[$0] | 0x20 })

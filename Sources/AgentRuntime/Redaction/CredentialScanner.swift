@@ -72,7 +72,10 @@ struct CredentialScanner {
         }
       }
     }
-    if findings.contains(where: { $0.kind == "aws" }) { findSecretsOfAWS() }
+    for (kind, length) in Self.secretsBesideNames
+    where findings.contains(where: { $0.kind == kind }) {
+      findSecrets(ofLength: length, beside: kind)
+    }
     add(listed + columns())
   }
 
@@ -274,9 +277,12 @@ struct CredentialScanner {
     return nil
   }
 
+  /// Clouds whose secret keys have no form but their length.
+  private static let secretsBesideNames = [("aws", 40), ("alibaba", 30), ("tencent", 32)]
+
   /// The secret keys of AWS have no form but 40 bytes of base64; beside an identifier that is enough.
-  private mutating func findSecretsOfAWS() {
-    let near = findings.filter { $0.kind == "aws" }.map(\.range)
+  private mutating func findSecrets(ofLength length: Int, beside kind: String) {
+    let near = findings.filter { $0.kind == kind }.map(\.range)
     var found: [Finding] = []
     var searched = 0
     for range in near {
@@ -288,10 +294,10 @@ struct CredentialScanner {
           continue
         }
         let end = ByteClass.base64.end(in: text, from: index, most: 200)
-        if end - index == 40, SecretValue.looksRandom(text, index..<end),
+        if end - index == length, SecretValue.looksRandom(text, index..<end),
           SecretValue.sorts(text, index..<end) >= 3
         {
-          found.append(Finding(range: index..<end, kind: "aws"))
+          found.append(Finding(range: index..<end, kind: kind))
         }
         index = max(end, index + 1)
       }
@@ -313,7 +319,7 @@ struct CredentialScanner {
 
   // MARK: Bytes
 
-  func starts(with bytes: some Collection<UInt8>, at index: Int) -> Bool {
+  func starts(with bytes: [UInt8], at index: Int) -> Bool {
     guard index >= 0, text.count - index >= bytes.count else { return false }
     for (offset, byte) in bytes.enumerated() where text[index + offset] != byte { return false }
     return true

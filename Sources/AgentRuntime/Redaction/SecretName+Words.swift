@@ -6,7 +6,8 @@ extension SecretName {
   static let passwords: Set<String> = [
     "password", "passwords", "passwd", "passphrase", "passcode", "pwd", "pswd", "psw", "passwort",
     "kennwort", "contraseña", "contrasena", "senha", "mdp", "пароль", "密码", "密碼", "パスワード", "비밀번호",
-    "userpass", "dbpass", "storepass", "keypass", "pgpass", "rootpass", "adminpass", "smtppass",
+    "userpass", "redisauth", "rediscliauth", "dbpass", "storepass", "keypass", "pgpass", "rootpass",
+    "adminpass", "smtppass",
     "mailpass", "bindpass", "mysqlpass", "rootpw", "adminpw", "bindpw", "userpw", "dbpw", "passwrd",
     "pass", "pw", "hasło", "haslo",
     "wachtwoord", "lösenord",
