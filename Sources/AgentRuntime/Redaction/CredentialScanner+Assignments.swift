@@ -770,6 +770,8 @@ extension CredentialScanner {
     guard !SecretValue.isPlaceholder(text, range) else { return false }
     let hasSpace = value.isQuoted && range.contains { text[$0] == 0x20 }
     if hasSpace, SecretValue.isProse(text, range) { return false }
+    // What a page calls it in another language, as in objects.
+    if value.isQuoted, case .password = kind, SecretValue.isRemark(text, range) { return false }
     if !value.isQuoted {
       // `password != password2` compares two.
       let gap = value.range.lowerBound - name.upperBound
