@@ -13,16 +13,16 @@ struct HeldCalls {
 
   /// Takes in one that a reply held.
   mutating func add(id: String, name: String, input: JSONValue) {
-    counts[Self.print(name, input.byValue), default: 0] += 1
+    counts[Self.fingerprint(name, input.byValue), default: 0] += 1
     learn(id, name)
   }
 
   private mutating func learn(_ id: String, _ name: String) {
     tools.insert(name)
-    if !id.isEmpty { ids.insert(Self.print(name, .string(id))) }
+    if !id.isEmpty { ids.insert(Self.fingerprint(name, .string(id))) }
   }
 
-  private static func print(_ name: String, _ what: JSONValue) -> Digest {
+  private static func fingerprint(_ name: String, _ what: JSONValue) -> Digest {
     Digest(of: .array([.string(name), what]))
   }
 
@@ -34,13 +34,13 @@ struct HeldCalls {
     for message in messages where message["role"] == "assistant" {
       for part in message["content"]?.arrayValue ?? [] where part["type"] == "tool_call" {
         let (id, name) = (part["callId"]?.stringValue ?? "", part["name"]?.stringValue ?? "")
-        let print = Self.print(name, (part["input"] ?? .null).byValue)
-        let (count, held) = (seen[print, default: 0] + 1, counts[print] ?? 0)
+        let fingerprint = Self.fingerprint(name, (part["input"] ?? .null).byValue)
+        let (count, held) = (seen[fingerprint, default: 0] + 1, counts[print] ?? 0)
         seen[print] = count
         if count <= held { continue }
         let isKnown =
           id.isEmpty
-          ? held == 0 && tools.contains(name) : ids.contains(Self.print(name, .string(id)))
+          ? held == 0 && tools.contains(name) : ids.contains(Self.fingerprint(name, .string(id)))
         if isKnown { continue }
         if !isFirst, !found.contains(where: name.hasSameUTF8(as:)) { found.append(name) }
         counts[print] = count
