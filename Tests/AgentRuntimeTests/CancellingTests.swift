@@ -33,8 +33,6 @@ struct CancellingTests {
       .init(id: "pay", tools: [try Glob("pay")], verdict: .allow)
     ])
     agent.limits.maxSteps = 20
-    // What is cut off is an error of its tool.
-    agent.failures.maxToolErrors = 99
     return agent
   }
 

@@ -322,6 +322,7 @@ struct ExecutorTests {
       let result = try #require(late.events.last { $0.type == .toolResult })
       #expect(result.data["reason"] == "timed out after 0.05 seconds")
       #expect((result.data["effect"] == "unknown") == (sideEffect == .write))
+      #expect(result.data["signal"] == nil)
       let cancellation = Cancellation()
       let ended = try await Self.closure(sideEffect) { _ in
         cancellation.cancel(signal: "SIGTERM")
@@ -329,6 +330,7 @@ struct ExecutorTests {
         return 1
       }.run(clock: RunningClock(), cancellation: cancellation)
       #expect(Self.lastReason(ended) == "cancelled by SIGTERM")
+      #expect(ended.events.last { $0.type == .toolResult }?.data["signal"] == "SIGTERM")
       #expect(ended.stop == ("cancelled", "signal:SIGTERM"))
     }
   }

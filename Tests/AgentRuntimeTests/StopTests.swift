@@ -237,7 +237,7 @@ struct StopTests {
       rules: [
         .init(
           condition: try Matcher(compiling: ["input": ["n": ["$lte": 2]]]),
-          outcome: .error("cancelled by SIGTERM"), raises: "SIGTERM"),
+          outcome: .error("cut off"), raises: "SIGTERM"),
         .init(outcome: .ok("here")),
       ])
     var agent = AgentDefinition.replying(
@@ -247,6 +247,8 @@ struct StopTests {
     let run = try await agent.run()
     #expect(run.stop == ("cancelled", "signal:SIGTERM"))
     #expect(run.results() == ["1.1.0": "error", "1.1.1": "error"])
+    #expect(
+      run.events.allSatisfy { $0.type != .toolResult || $0.data["signal"] == "SIGTERM" })
     #expect(run.events.count { $0.type == .toolStarted } == 2)
     var past = RunPast(for: agent)
     for event in run.events { try past.take(event) }
@@ -263,6 +265,27 @@ struct StopTests {
     let rest = SampleRun(events: sink.events, state: state)
     #expect(rest.stop == ("success", "final_answer"))
     #expect(rest.results() == ["1.1.2": "ok", "1.1.3": "ok", "1.1.4": "ok"])
+  }
+
+  @Test("a tool whose own words are those of a signal has failed like any other")
+  func wordsOfSignal() async throws {
+    for words in ["cancelled by SIGTERM", "not started: cancelled by SIGINT"] {
+      var tool = ToolRegistration.tool(
+        "look", .read, onError: .stop, rules: [.init(outcome: .error(words))])
+      let stopped = try await AgentDefinition.replying(
+        calls("look 1"), answer("x"), tools: [tool]
+      ).run()
+      #expect(stopped.stop == ("tool_failure", "tool:look"))
+      tool.onError = .continue
+      tool.breaker = BreakerSettings(failures: 2, resetSeconds: 60)
+      var agent = AgentDefinition.replying(
+        calls("look 1"), calls("look 2"), answer("x"), tools: [tool])
+      agent.failures.maxToolErrors = 2
+      let run = try await agent.run()
+      #expect(run.stop == ("tool_failure", "tool:look"))
+      #expect(run.events.contains { $0.type == .breakerChanged })
+      #expect(run.events.allSatisfy { $0.data["signal"] == nil })
+    }
   }
 
   @Test("the stop carries the digest of the state before it and the totals")

@@ -296,6 +296,7 @@ private let samplePayloads: [EventPayload] =
     .toolResult(ToolResultPayload(callId: "1.1.0", tool: "t", result: .ok(data: nil))),
     .toolResult(
       ToolResultPayload(callId: "1.1.0", tool: "t", result: .error("x", isEffectUnknown: true))),
+    .toolResult(cutOffResult),
     .approval(Approval(callId: "1.1.0", actionId: "x", granted: true, by: "ann")),
     .approval(
       Approval(
@@ -315,6 +316,12 @@ private let samplePayloads: [EventPayload] =
     .runResumed(RunResumed(why: "approval")),
     .stop(Stop(reason: .success, detail: "final_answer", answer: "x", totals: Totals())),
   ] + pipelinePayloads.map { .pipeline($0) }
+
+private let cutOffResult: ToolResultPayload = {
+  var result = ToolResultPayload(callId: "1.1.0", tool: "t", result: .error("x"))
+  result.signal = "SIGTERM"
+  return result
+}()
 
 /// One of each event that only pipelines have, with every key.
 private let pipelinePayloads: [PipelineEvent] = {

@@ -440,6 +440,7 @@ struct CommandToolTests {
     cancellation.cancel(signal: "SIGTERM")
     let after = try await Attempt.run("touch started", cancellation: cancellation)
     #expect(after.answer.result == .error("not started: cancelled by SIGTERM"))
+    #expect(late.answer.signal == nil && after.answer.signal == "SIGTERM")
     #expect(late.folder.text("started") == nil && after.folder.text("started") == nil)
   }
 
@@ -455,6 +456,7 @@ struct CommandToolTests {
         cancellation.cancel(signal: "SIGINT")
       }
       #expect(attempt.answer.result.reason == "cancelled by SIGINT")
+      #expect(attempt.answer.signal == "SIGINT")
       #expect(attempt.answer.result.isEffectUnknown == (sideEffect != .read))
       #expect(attempt.seconds < hangSeconds)
       await attempt.expectNoSurvivors()
@@ -474,6 +476,8 @@ struct CommandToolTests {
     task.cancel()
     let answer = await task.value
     #expect(answer.result.status == "error")
+    // No signal of the run did that.
+    #expect(answer.signal == nil)
     await Attempt(folder: folder, answer: answer, seconds: 0).expectNoSurvivors()
   }
 

@@ -385,6 +385,7 @@ struct ToolServerTests {
         }
       })
     #expect(events.results.map(\.told) == ["error, effect unknown: cancelled by SIGINT"])
+    #expect(events.last { $0.type == .toolResult }?.data["signal"] == "SIGINT")
     #expect(events.stop?.reason == .cancelled)
     #expect(served.asked("notifications/cancelled").count == 1)
     #expect(ContinuousClock.now - start < .seconds(hangSeconds))

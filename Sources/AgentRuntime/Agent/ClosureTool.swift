@@ -42,7 +42,8 @@ struct SupervisedTool: Tool {
 
   func run(_ request: ToolRequest) async -> ToolAnswer {
     if let signal = cancellation.signal {
-      return ToolAnswer(result: .error("not started: cancelled by \(signal)"))
+      return ToolAnswer(
+        result: .error("not started: cancelled by \(signal)"), signal: signal)
     }
     let (answers, answer) = AsyncStream<ToolAnswer>.makeStream()
     let (tool, clock, cancellation) = (tool, clock, cancellation)
@@ -61,7 +62,7 @@ struct SupervisedTool: Tool {
         answer.yield(
           .cutOff(
             request, reason: "cancelled by \(cancellation.signal ?? "a signal")",
-            afterMicroseconds: 0))
+            by: cancellation.signal, afterMicroseconds: 0))
       }) {
         for await first in answers { return first }
         return ToolAnswer.cutOff(request, reason: "cancelled", afterMicroseconds: 0)

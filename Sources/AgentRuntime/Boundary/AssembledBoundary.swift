@@ -138,7 +138,8 @@ extension AssembledBoundary {
       switch registration.implementation {
       case .scripted(let script):
         tools[registration.definition.name] = ScriptedToolRunner(
-          script, wait: { await clock.wait(microseconds: $0, until: cancellation) }, raise: raise)
+          script, until: cancellation,
+          wait: { await clock.wait(microseconds: $0, until: cancellation) }, raise: raise)
       case .tool(let tool):
         tools[registration.definition.name] = SupervisedTool(
           tool: tool, clock: clock, cancellation: cancellation)

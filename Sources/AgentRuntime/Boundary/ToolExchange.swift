@@ -101,6 +101,9 @@ public enum ToolNote: Sendable, Hashable {
 public struct ToolAnswer: Sendable, Hashable {
   /// What became of the attempt.
   public var result: ToolResult
+  /// The signal of this run that cut the attempt off, or kept it from being made: then the result says nothing
+  /// about the tool. `nil` for whatever came of the tool itself, whatever its words are.
+  public var signal: String?
   /// From the start of the attempt to its end.
   public var elapsedMicroseconds: Int
   /// Only of a recorded answer, where it is known whether the call was made again: `true` where another
@@ -119,17 +122,24 @@ public struct ToolAnswer: Sendable, Hashable {
   public var notes: [ToolNote] = []
 
   /// Without more, an attempt that took no time.
-  public init(result: ToolResult, elapsedMicroseconds: Int = 0) {
+  public init(result: ToolResult, signal: String? = nil, elapsedMicroseconds: Int = 0) {
     self.result = result
+    self.signal = signal
     self.elapsedMicroseconds = elapsedMicroseconds
   }
 
   /// The answer of a tool that was cut off: its effect is unknown unless it only reads.
+  ///
+  /// - Parameters:
+  ///   - request: the call.
+  ///   - reason: why, in words.
+  ///   - signal: the run's signal that did it; `nil` where something else did.
+  ///   - elapsed: how long it had worked.
   public static func cutOff(
-    _ request: ToolRequest, reason: String, afterMicroseconds elapsed: Int
+    _ request: ToolRequest, reason: String, by signal: String? = nil, afterMicroseconds elapsed: Int
   ) -> ToolAnswer {
     ToolAnswer(
-      result: .error(reason, isEffectUnknown: request.tool.sideEffect != .read),
+      result: .error(reason, isEffectUnknown: request.tool.sideEffect != .read), signal: signal,
       elapsedMicroseconds: elapsed)
   }
 

@@ -22,7 +22,8 @@ extension AgentLoop {
       progress[$0.callId].attempts > 0 && progress[$0.callId].isOver
     }
     let finished = try await run(left, isBehindResults, step: step, from: progress)
-    let failed = finished.filter(\.value.isError).map(\.key)
+    let failed = finished.filter { $0.value.isError && !recorder.errorRow.isCutOff($0.key) }
+      .map(\.key)
     if let fault = machineFault { throw MachineFault(description: fault) }
     for change in recorder.breakers.changesDue {
       try recorder.append(.breakerChanged(change), step: step)
@@ -381,6 +382,8 @@ extension AgentLoop {
       callId: call.callId, tool: call.name, result: result, attempts: attempt.attempt,
       elapsedMicroseconds: attempt.answer.elapsedMicroseconds)
     payload.child = attempt.answer.child
+    // What became of the call otherwise, no signal did.
+    payload.signal = attempt.answer.signal.flatMap { result == attempt.answer.result ? $0 : nil }
     try recorder.append(.toolResult(payload), step: step)
     return result
   }

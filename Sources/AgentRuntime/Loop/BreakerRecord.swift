@@ -68,7 +68,7 @@ struct BreakerRecord: Sendable {
       let status = data["status"]?.stringValue, status == "ok" || status == "error"
     else { return }
     // What a signal cut off says nothing about its tool.
-    if status == "error", CutOff.isSaid(in: data["reason"]) { return }
+    if status == "error", data["signal"] != nil { return }
     let callId = data["callId"]?.stringValue ?? ""
     let index = calls.firstIndex { $0.hasSameUTF8(as: callId) } ?? calls.count
     outcomes.append(Outcome(index: index, tool: tool, hasFailed: status == "error"))

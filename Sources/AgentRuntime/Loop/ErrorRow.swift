@@ -44,6 +44,11 @@ struct ErrorRow: Sendable {
 
   init(limit: Int) { self.limit = limit }
 
+  /// Whether a signal cut a call of the current decision off.
+  func isCutOff(_ callId: String) -> Bool {
+    calls.firstIndex { $0.hasSameUTF8(as: callId) }.map { ends[$0] == .cutOff } ?? false
+  }
+
   /// Takes in an event that was applied to the state.
   mutating func take(_ event: Event, leaving state: AgentState) {
     switch event.type {
@@ -68,7 +73,7 @@ struct ErrorRow: Sendable {
     else { return }
     ends[index] = .other
     switch data["status"]?.stringValue {
-    case "error" where CutOff.isSaid(in: data["reason"]): ends[index] = .cutOff
+    case "error" where data["signal"] != nil: ends[index] = .cutOff
     case "error":
       // What a log claims may be more than can be added.
       count = max(count, count &+ 1)
@@ -77,23 +82,6 @@ struct ErrorRow: Sendable {
       if count >= limit { reachedBy = reachedBy ?? tool }
     case "ok": (count, ends[index]) = (0, .ok)
     default: break  // A refused call says nothing about the tools.
-    }
-  }
-}
-
-/// What results say of calls that a signal cut off, or kept from being made.
-enum CutOff {
-  private static let words = "cancelled by "
-  private static let beginnings = ["", "not started: ", "not called: ", "not sent: "]
-
-  static func isSaid(in reason: JSONValue?) -> Bool {
-    guard let reason = reason?.stringValue else { return false }
-    return beginnings.contains { beginning in
-      let before = beginning + words
-      guard reason.utf8.starts(with: before.utf8) else { return false }
-      let signal = String(decoding: reason.utf8.dropFirst(before.utf8.count), as: UTF8.self)
-      let isName = signal.hasPrefix("SIG") && signal.utf8.allSatisfy { (0x41...0x5a).contains($0) }
-      return isName || [Cancellation.cancelledTask, "a signal"].contains(signal)
     }
   }
 }

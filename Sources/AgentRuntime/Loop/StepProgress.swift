@@ -194,6 +194,8 @@ public struct CallProgress: Sendable, Hashable {
   public internal(set) var started: Start?
   /// What became of the call.
   public internal(set) var result: ToolResult?
+  /// The signal that cut it off, or kept it from being made; `nil` where none did.
+  public internal(set) var signal: String?
   /// Notes that its last attempt is recorded to have read or written.
   var notes = 0
   /// Whether the run paused because the call waits for a person, whatever its verdict was.
@@ -243,7 +245,7 @@ public struct CallProgress: Sendable, Hashable {
 
   /// Whether its tool has failed; a signal that cut it off says nothing about that.
   var hasFailed: Bool {
-    if case .error(let reason, _) = result { !CutOff.isSaid(in: reason) } else { false }
+    if signal == nil, case .error = result { true } else { false }
   }
 }
 
@@ -371,7 +373,9 @@ extension StepProgress {
     case .toolStarted:
       calls[index].take(try ToolStartedPayload(decoding: event.data), seq: event.seq, t: event.t)
     default:
-      calls[index].result = try ToolResultPayload(decoding: event.data).result
+      let payload = try ToolResultPayload(decoding: event.data)
+      calls[index].result = payload.result
+      calls[index].signal = payload.signal
       calls[index].started = nil
     }
   }

@@ -13,7 +13,8 @@ public struct ScriptedTool: Sendable {
     public var delaySeconds: Double
     /// Notes that it writes with its result, `${…}` filled in.
     public var writes: [MemoryNote]
-    /// A signal that the tool sends to its own process before it answers, for example `SIGTERM`.
+    /// A signal that the tool sends to its own process before it answers, for example `SIGTERM`. An error
+    /// behind it is that of a call which the signal cut off.
     public var raises: String?
 
     /// A delay below 0 counts as 0, one above 1,000,000 seconds as that.
@@ -51,13 +52,24 @@ public struct ScriptedToolRunner: Tool {
   private let wait: @Sendable (Int) async -> Void
   /// Sends a signal to this process by its name, and returns once it has arrived.
   private let raise: @Sendable (String) async -> Void
+  /// What ends the run; `nil` outside of one.
+  private let cancellation: Cancellation?
 
   /// A tool that plays the script and keeps nothing between calls.
+  ///
+  /// - Parameters:
+  ///   - tool: the script.
+  ///   - cancellation: hears the signals that the script raises; where it is left out no call counts as cut off
+  ///     by one.
+  ///   - wait: see ``ScriptedTool/Rule/delaySeconds``.
+  ///   - raise: sends a signal, and returns once it has arrived.
   public init(
-    _ tool: ScriptedTool, wait: @escaping @Sendable (Int) async -> Void,
+    _ tool: ScriptedTool, until cancellation: Cancellation? = nil,
+    wait: @escaping @Sendable (Int) async -> Void,
     raise: @escaping @Sendable (String) async -> Void
   ) {
     rules = ScriptedRules(tool.rules)
+    self.cancellation = cancellation
     self.wait = wait
     self.raise = raise
   }
@@ -78,14 +90,16 @@ public struct ScriptedToolRunner: Tool {
     }
     await wait(delay)
     let result: ToolResult
+    var cutOffBy: String?
     switch rule.outcome {
     case .ok(let data): result = .ok(data: Template.fill(data, from: view))
     case .error(let reason, let isEffectUnknown):
+      if rule.raises != nil { cutOffBy = cancellation?.signal }
       result = .error(
         reason: Template.fill(.string(reason), from: view),
         isEffectUnknown: isEffectUnknown && request.tool.sideEffect != .read)
     }
-    var answer = ToolAnswer(result: result, elapsedMicroseconds: delay)
+    var answer = ToolAnswer(result: result, signal: cutOffBy, elapsedMicroseconds: delay)
     answer.notes = rule.writes.map { note in
       let key = Template.fill(.string(note.key), from: view)
       return .written(

@@ -34,7 +34,8 @@ public struct CodeTool: Tool {
     }
     let limit = request.timeoutMicroseconds ?? Self.defaultTimeoutMicroseconds
     if let signal = cancellation.signal {
-      return ToolAnswer(result: .error("not started: cancelled by \(signal)"))
+      return ToolAnswer(
+        result: .error("not started: cancelled by \(signal)"), signal: signal)
     }
     if limit <= 0 { return ToolAnswer(result: .error("not started: no time is left")) }
     guard let program = program else {
@@ -65,7 +66,8 @@ public struct CodeTool: Tool {
       ).run(until: cancellation)
     } catch {
       return .notStarted(
-        error, "cannot start “\(definition.interpreter.first ?? "")”: \(error.words)")
+        error, "cannot start “\(definition.interpreter.first ?? "")”: \(error.words)",
+        signal: cancellation.signal)
     }
     let elapsed = clock.isFixed ? 0 : (SuspendingClock.now - start).wholeMicroseconds
     let home = ending.home.map { HomeFolder(descriptor: $0.descriptor) } ?? scratch?.home
@@ -154,7 +156,9 @@ public struct CodeTool: Tool {
     switch ending.cause {
     case .timeLimit: return .timedOut(request, afterMicroseconds: limit)
     case .cancelled(let signal):
-      return .cutOff(request, reason: "cancelled by \(signal)", afterMicroseconds: elapsed)
+      return .cutOff(
+        request, reason: "cancelled by \(signal)", by: cancellation.signal,
+        afterMicroseconds: elapsed)
     case .processLimit:
       return .cutOff(
         request, reason: "more than \(definition.maxProcesses) processes",

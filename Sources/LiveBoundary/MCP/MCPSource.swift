@@ -147,7 +147,8 @@ actor MCPSource: ToolSource {
   func run(_ request: ToolRequest, as name: String) async -> ToolAnswer {
     let limit = request.timeoutMicroseconds ?? CommandTool.defaultTimeoutMicroseconds
     if let signal = cancellation.signal {
-      return ToolAnswer(result: .error("not called: cancelled by \(signal)"))
+      return ToolAnswer(
+        result: .error("not called: cancelled by \(signal)"), signal: signal)
     }
     if limit <= 0 { return ToolAnswer(result: .error("not called: no time is left")) }
     let start = SuspendingClock.now
@@ -210,8 +211,9 @@ actor MCPSource: ToolSource {
     if case .timeout = fault.kind, registration.idleSeconds == nil {
       return .timedOut(request, afterMicroseconds: limit)
     }
+    let signal: String? = if case .cancelled = fault.kind { cancellation.signal } else { nil }
     return fault.mayHaveArrived
-      ? .cutOff(request, reason: words, afterMicroseconds: 0)
+      ? .cutOff(request, reason: words, by: signal, afterMicroseconds: 0)
       : ToolAnswer(result: .error("not called: \(words)"))
   }
 }

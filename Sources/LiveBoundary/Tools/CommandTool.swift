@@ -47,9 +47,12 @@ public struct CommandTool: Tool {
   ///   the limit of output is always an error.
   func run(_ request: ToolRequest, printing parts: PrintedParts?) async -> ToolAnswer {
     let limit = request.timeoutMicroseconds ?? Self.defaultTimeoutMicroseconds
-    if let fault = faultBeforeStart(limit: limit) ?? Self.fault(inIdentityOf: request) {
-      return ToolAnswer(result: .error(fault))
+    if let signal = cancellation.signal {
+      return ToolAnswer(
+        result: .error("not started: cancelled by \(signal)"), signal: signal)
     }
+    if limit <= 0 { return ToolAnswer(result: .error("not started: no time is left")) }
+    if let fault = Self.fault(inIdentityOf: request) { return ToolAnswer(result: .error(fault)) }
     let program = program(for: request)
     if let fault = program.fault { return ToolAnswer(result: .error(fault)) }
     var order = program.order
@@ -64,7 +67,9 @@ public struct CommandTool: Tool {
         endsAtOutputLimit: parts != nil || command.outputLimit == .error)
       if let parts { process.seeOutput = { parts.take($0) } }
       ending = try await process.run(until: cancellation)
-    } catch { return .notStarted(error, program.startFault(error)) }
+    } catch {
+      return .notStarted(error, program.startFault(error), signal: cancellation.signal)
+    }
     let elapsed = clock.isFixed ? 0 : (SuspendingClock.now - start).wholeMicroseconds
     return answer(
       to: request, after: ending, elapsed: elapsed, limit: limit, isParted: parts != nil)
@@ -83,12 +88,6 @@ public struct CommandTool: Tool {
   }
 
   // MARK: Start
-
-  private func faultBeforeStart(limit: Int) -> String? {
-    if let signal = cancellation.signal { return "not started: cancelled by \(signal)" }
-    if limit <= 0 { return "not started: no time is left" }
-    return nil
-  }
 
   private func program(for request: ToolRequest) -> ProgramStart {
     var variables = CommandVariables(command.environment)
@@ -113,7 +112,9 @@ public struct CommandTool: Tool {
     switch ending.cause {
     case .timeLimit: return .timedOut(request, afterMicroseconds: limit)
     case .cancelled(let signal):
-      return .cutOff(request, reason: "cancelled by \(signal)", afterMicroseconds: elapsed)
+      return .cutOff(
+        request, reason: "cancelled by \(signal)", by: cancellation.signal,
+        afterMicroseconds: elapsed)
     case .outputLimit:
       return .cutOff(
         request, reason: "more than \(command.outputLimitBytes) bytes on standard output",

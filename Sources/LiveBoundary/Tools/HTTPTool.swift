@@ -39,7 +39,8 @@
     public func run(_ request: ToolRequest) async -> ToolAnswer {
       let limit = request.timeoutMicroseconds ?? CommandTool.defaultTimeoutMicroseconds
       if let signal = cancellation.signal {
-        return ToolAnswer(result: .error("not sent: cancelled by \(signal)"))
+        return ToolAnswer(
+          result: .error("not sent: cancelled by \(signal)"), signal: signal)
       }
       if limit <= 0 { return ToolAnswer(result: .error("not sent: no time is left")) }
       let start = SuspendingClock.now
@@ -58,7 +59,8 @@
         return ToolAnswer(result: .error("not sent: \(fault.words)"))
       } catch let failure as HTTPFailure {
         if let signal = cancellation.signal {
-          return .cutOff(request, reason: "cancelled by \(signal)", afterMicroseconds: 0)
+          return .cutOff(
+            request, reason: "cancelled by \(signal)", by: signal, afterMicroseconds: 0)
         }
         switch failure.kind {
         case .firstByteTimeout, .idleTimeout, .totalTimeout:

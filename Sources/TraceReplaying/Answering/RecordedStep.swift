@@ -246,7 +246,7 @@ extension RecordedStep {
     else { return nil }
     if case .refused = payload.result { return nil }
     var answer = ToolAnswer(
-      result: payload.result,
+      result: payload.result, signal: payload.signal,
       elapsedMicroseconds: max(0, RecordedTime.clamped(events[index].t) - began))
     answer.notes = notes[callId] ?? []
     answer.child = payload.child

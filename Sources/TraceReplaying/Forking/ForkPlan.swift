@@ -136,6 +136,7 @@ private struct Scan {
       }
       var payload = try read(event, ToolResultPayload.init(decoding:))
       payload.result = edited
+      payload.signal = nil
       var event = event
       event.data = payload.encoded
       editedResult = ForkPlan.EditedResult(event: event)

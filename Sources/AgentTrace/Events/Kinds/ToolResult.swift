@@ -49,6 +49,9 @@ public struct ToolResultPayload: Sendable, Hashable {
   public var executedBy: String?
   /// What became of the call, its attempts taken together.
   public var result: ToolResult
+  /// The signal that cut the call off, or kept it from being made: then ``result`` says nothing about the tool.
+  /// `nil` where none did, and in logs of programs that did not say so.
+  public var signal: String?
   /// How often the tool was started for this call; `nil` where that was not recorded.
   public var attempts: Int?
   /// How long the last attempt took; `nil` where that was not recorded.
@@ -80,6 +83,7 @@ public struct ToolResultPayload: Sendable, Hashable {
     isOfUser = try reader.optionalBool(SimulatedUser.key) ?? false
     by = try reader.optionalString("by")
     executedBy = try reader.optionalString("executedBy")
+    signal = try reader.optionalString("signal")
     attempts = try reader.optionalInt("attempts")
     elapsedMicroseconds = try reader.optionalInt("elapsedMicroseconds")
     child = try reader.optionalObject("child").map(ChildEnd.init(decoding:))
@@ -100,6 +104,7 @@ public struct ToolResultPayload: Sendable, Hashable {
       ("callId", .string(callId)), ("tool", .string(tool)),
       ("caller", caller.map(JSONValue.string)), ("by", by.map(JSONValue.string)),
       ("executedBy", executedBy.map(JSONValue.string)), ("status", .string(result.status)),
+      ("signal", signal.map(JSONValue.string)),
       ("attempts", attempts.map { JSONValue($0) }),
       ("elapsedMicroseconds", elapsedMicroseconds.map { JSONValue($0) }),
       ("child", child.map { .object($0.encoded) }),
@@ -127,6 +132,8 @@ extension ToolResultPayload: EventData {
       DataKey("status!", .words(["ok", "returned", "refused", "error"]), "How it ended."),
       DataKey("data", .any, "What the tool returned."), DataKey("reason", .any, "Why it did not."),
       DataKey("effect", .words(["unknown"]), "Nobody knows whether it did its work."),
+      DataKey(
+        "signal", .string, "The signal that cut it off, or kept it from being made; not the tool."),
       DataKey("attempts", .integer, "How often the tool was started."),
       DataKey("elapsedMicroseconds", .count, "How long it took."),
       DataKey(
