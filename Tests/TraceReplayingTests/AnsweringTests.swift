@@ -171,6 +171,54 @@ struct AnsweringTests {
     #expect(step.answer(toCall: callId, attempt: count + 1) == nil)
   }
 
+  @Test(
+    "a call whose run came to a pause leaves its place when another begins that could not have otherwise",
+    arguments: [true, false])
+  func pausedBesideOthers(stops: Bool) async throws {
+    let folder = try TemporaryFolder()
+    let ids = ["1.1.0", "1.1.1", "1.1.2"]
+    let proposed = ids.map { id -> JSONValue in
+      ["callId": .string(id), "name": "a", "input": [:]]
+    }
+    func started(_ callId: String, _ t: Int) -> Event {
+      var data: JSONObject = [
+        "callId": .string(callId), "tool": "a", "attempt": 1, "idempotencyKey": "k",
+      ]
+      if callId == "1.1.0" { data["child"] = ["runId": "c", "limits": [:]] }
+      return Event(seq: 0, step: 1, type: .toolStarted, runId: "r", t: t, data: data)
+    }
+    var events = [
+      Event.start([:]),
+      Event(
+        seq: 0, step: 1, type: .decision, runId: "r", t: 5,
+        data: ["kind": "tool", "calls": .array(proposed)]),
+      started("1.1.0", 10), started("1.1.1", 20), started("1.1.2", 30),
+      Event(
+        seq: 0, step: 1, type: .toolResult, runId: "r", t: 40,
+        data: ["callId": "1.1.1", "tool": "a", "status": "ok", "data": 1]),
+    ]
+    if stops {
+      let stop = Stop(reason: .blocked, detail: "agent:a", isFinal: false)
+      events.append(
+        Event(seq: 0, step: 1, type: .stop, runId: "r", t: 50, data: stop.encoded))
+    }
+    let path = try writeLog(events.renumbered, in: folder, closes: false)
+    for limit in 1...3 {
+      let boundary = ReplayingBoundary(try RecordedSteps(path: path), parallelCalls: limit)
+      let answer = await boundary.run(Self.toolRequest("1.1.0", "a", [:], step: 1))
+      // Of three places none was needed.
+      let leftAt = [1: 10, 2: 20][limit]
+      let pause: StopReason? = stops || leftAt != nil ? .blocked : nil
+      #expect(answer.pause == pause)
+      #expect(boundary.unanswered.isEmpty == (pause != nil))
+      if let leftAt {
+        #expect(answer.elapsedMicroseconds == leftAt)
+      } else {
+        #expect(answer.elapsedMicroseconds > 1 << 50)
+      }
+    }
+  }
+
   @Test("people say what they said, and nobody speaks for them")
   func people() throws {
     let approved = try RecordedAnswers(path: try Self.fixture("refund-approved").path)

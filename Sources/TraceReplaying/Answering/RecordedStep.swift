@@ -281,20 +281,60 @@ extension RecordedStep {
     return answer
   }
 
-  /// What is recorded of a call whose run waited when its own run stopped; `nil` where that was not so.
-  func pausedAnswer(toCall callId: String, attempt: Int) -> ToolAnswer? {
-    guard ending == .stop, results[callId] == nil,
-      children.contains(callId),
-      attempts[callId]?.contains(where: { $0.attempt == attempt }) ?? false,
-      let last = events.last(where: { $0.type == .stop }),
-      let stop = try? Stop(decoding: last.data),
-      !stop.isFinal
+  /// What is known of a call whose run waits: its own run stopped for it, or another call began in its place before
+  /// the recording broke off. `nil` where neither was so.
+  ///
+  /// - Parameters:
+  ///   - callId: the call.
+  ///   - attempt: from 1.
+  ///   - underWay: calls of agents that sessions before this one began and this one went on with.
+  ///   - limit: how many calls ran side by side.
+  func pausedAnswer(
+    toCall callId: String, attempt: Int, underWay: [String], limit: Int
+  ) -> ToolAnswer? {
+    guard let ending, results[callId] == nil, children.contains(callId),
+      let start = attempts[callId]?.last(where: { $0.attempt == attempt })
     else { return nil }
+    let leftAt = pauses(underWay: underWay, limit: limit)[callId]
     var answer = ToolAnswer(result: .error("its run waits"))
-    answer.pause = stop.reason
-    // Behind whatever else the log answers.
-    answer.elapsedMicroseconds = RecordedTime.limit / 4
+    if ending == .stop {
+      guard let last = events.last(where: { $0.type == .stop }),
+        let stop = try? Stop(decoding: last.data), !stop.isFinal
+      else { return nil }
+      answer.pause = stop.reason
+    } else if leftAt != nil {
+      // What its run waits for would stand in the stop that is not there.
+      answer.pause = .blocked
+    } else {
+      return nil
+    }
+    // As long as nothing tells when, behind whatever else the log answers.
+    answer.elapsedMicroseconds = leftAt.map { max(0, $0 - start.t) } ?? RecordedTime.limit / 4
     return answer
+  }
+
+  /// When calls of agents had left their places to others at the latest, without a result, by their ids.
+  ///
+  /// The log does not say when a run that a call is came to a pause. But a call begins only where fewer run than may:
+  /// one that began beyond that took the place of such a call. Which of them it was changes nothing.
+  private func pauses(underWay: [String], limit: Int) -> [String: Int] {
+    var running = underWay
+    var times: [String: Int] = [:]
+    for event in events {
+      guard let callId = event.data["callId"]?.stringValue else { continue }
+      switch event.type {
+      case .toolResult: running.removeAll { $0 == callId }
+      case .toolStarted where !running.contains(callId):
+        while running.count >= limit,
+          let index = running.firstIndex(where: { children.contains($0) && results[$0] == nil })
+        {
+          times[running.remove(at: index)] = RecordedTime.clamped(event.t)
+        }
+        running.append(callId)
+      default: break
+      }
+    }
+    return times
   }
 
   /// Why a person was asked about a call because of what a run before the fork had made or been granted; `nil` where

@@ -35,6 +35,10 @@ public final class ReplayingBoundary: Boundary {
   public let steps: RecordedSteps
   /// Whom a model is to play in a person's place, as the agent has it.
   private let person: SimulatedPerson?
+  /// How many calls the run has side by side.
+  private let parallelCalls: Int
+  /// The calls of agents that it goes on with.
+  private let underWay: [String]
 
   private struct State {
     /// How many events were made.
@@ -60,11 +64,21 @@ public final class ReplayingBoundary: Boundary {
   ///   - steps: the recording; whatever is asked is answered from it.
   ///   - past: what the run was when the session began; `nil` for the first.
   ///   - person: whom a model plays, as the agent has it.
+  ///   - parallelCalls: how many calls ran side by side, as the agent has it: tells when runs of other agents had come
+  ///     to a pause. Nothing does where it is left out.
   public init(
-    _ steps: RecordedSteps, after past: RunPast? = nil, person: SimulatedPerson? = nil
+    _ steps: RecordedSteps, after past: RunPast? = nil, person: SimulatedPerson? = nil,
+    parallelCalls: Int = .max
   ) {
     self.steps = steps
     self.person = person
+    self.parallelCalls = max(1, parallelCalls)
+    // One that another run has begun, of which this is a fork, is not gone on with.
+    underWay = (past?.progress.openChildren ?? []).compactMap { call, child in
+      let attempt = past?.progress[call.callId].started?.attempt ?? 1
+      let own = ChildStart.runId(ofCall: call.callId, attempt: attempt, in: steps.runId)
+      return child.runId.hasSameUTF8(as: own) ? call.callId : nil
+    }
     let step = past?.progress.step ?? 0
     state.withLock {
       $0.made = steps.sessionStart
@@ -148,7 +162,7 @@ public final class ReplayingBoundary: Boundary {
       return await request.made(againAfter: answer)
     }
     if let answer = firstFailure.noting({ try steps.step(request.step) })?.pausedAnswer(
-      toCall: request.callId, attempt: request.attempt)
+      toCall: request.callId, attempt: request.attempt, underWay: underWay, limit: parallelCalls)
     {
       return answer
     }

@@ -259,7 +259,8 @@ private struct Session {
 
   private mutating func make(with agent: AgentDefinition) async throws -> Bool {
     let past = past?.reader.past
-    let boundary = ReplayingBoundary(steps, after: past, person: agent.human?.model)
+    let boundary = ReplayingBoundary(
+      steps, after: past, person: agent.human?.model, parallelCalls: agent.parallelCalls)
     redactor = Redactor(agent.redaction, values: .recorded)
     let runtime = try Runtime(agent: agent, boundary: boundary, redactor: redactor)
     let sink = ComparingSink(boundary, redactor, models: part.models, untold: untold)
