@@ -35,15 +35,15 @@ struct HeldCalls {
       for part in message["content"]?.arrayValue ?? [] where part["type"] == "tool_call" {
         let (id, name) = (part["callId"]?.stringValue ?? "", part["name"]?.stringValue ?? "")
         let fingerprint = Self.fingerprint(name, (part["input"] ?? .null).byValue)
-        let (count, held) = (seen[fingerprint, default: 0] + 1, counts[print] ?? 0)
-        seen[print] = count
+        let (count, held) = (seen[fingerprint, default: 0] + 1, counts[fingerprint] ?? 0)
+        seen[fingerprint] = count
         if count <= held { continue }
         let isKnown =
           id.isEmpty
           ? held == 0 && tools.contains(name) : ids.contains(Self.fingerprint(name, .string(id)))
         if isKnown { continue }
         if !isFirst, !found.contains(where: name.hasSameUTF8(as:)) { found.append(name) }
-        counts[print] = count
+        counts[fingerprint] = count
         learn(id, name)
       }
     }
