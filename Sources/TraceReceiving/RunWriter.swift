@@ -91,6 +91,7 @@ struct RunWriter: Sendable {
       }
       let runs = try ReceivedRuns(due.payloads, format: format)
       work.written.leftOver = runs.leftOver
+      work.made.began = runs.runs.map(\.startedMicroseconds).max() ?? -1
       work.runs = runs
     } catch {
       work.written.faults.append((try keepUnread(due), error))
@@ -102,8 +103,11 @@ struct RunWriter: Sendable {
   private func wishes(_ work: Work) -> [Spool.Wish] {
     (work.runs?.runs ?? []).map { run in
       let base = Self.fileName(run.name)
+      // What is late is so also where its other part is called after another trace.
+      let first = work.made.due.isLate ? 1 : 0
       return (
-        work.made.due.run, work.made.due.version + 1, { $0 == 0 ? base : "\(base).late-\($0)" }
+        work.made.due.run, work.made.due.version + 1,
+        { $0 + first == 0 ? base : "\(base).late-\($0 + first)" }
       )
     }
   }
@@ -140,8 +144,14 @@ struct RunWriter: Sendable {
       }
       let path = Self.path(of: name, in: folder)
       work.made.names.append(name)
-      // Beside a log of its trace it is what came late, whose root may be here and whose other calls are there.
-      if work.made.due.isPart || name != Self.fileName(run.name) { run.isOpen = true }
+      let due = work.made.due
+      // Beside a log of its trace it is what came late, whose root may be here and whose other calls are there. Of what
+      // began before all that is remembered nobody knows.
+      if due.isPart || name != Self.fileName(run.name)
+        || run.startedMicroseconds <= due.rememberedFrom
+      {
+        run.isOpen = true
+      }
       do throws(ImportError) {
         let (counts, isChanged) = try replace(path, named: name, with: run, of: runs)
         if isChanged { work.made.changed.append(name) }

@@ -12,8 +12,12 @@ extension Spool {
     var news: Int
     /// How often it was made before.
     var version: Int
-    /// Whether it was too large for one run, so that what came before or behind it is in another.
+    /// Whether it was too large for one run, or came late, so that what came before or behind it is in another.
     var isPart: Bool
+    /// Whether it goes on from a run that is forgotten.
+    var isLate: Bool
+    /// When the last of those runs had begun that nobody remembers any more, in microseconds since 1970; -1 for none.
+    var rememberedFrom: Int
   }
 
   /// Runs that are to be made, those first that have waited longest: a few, and few bytes unless one has many.
@@ -27,7 +31,9 @@ extension Spool {
         connection,
         """
         SELECT id, format, news, version, bytes,
-          EXISTS (SELECT 1 FROM key WHERE key.run = run.id AND key.name GLOB 'part *')
+          EXISTS (SELECT 1 FROM key WHERE key.run = run.id AND key.name GLOB 'part *'),
+          EXISTS (SELECT 1 FROM key WHERE key.run = run.id AND key.name GLOB 'part * late'),
+          coalesce((SELECT began FROM latest WHERE name = 'dropped'), -1)
         FROM run WHERE due <= ? ORDER BY due, id LIMIT 32
         """, to: "look for runs to write"
       ).rows([.integer(isLast ? .max : moment)]) { row in
@@ -37,7 +43,8 @@ extension Spool {
           Due(
             run: row.integer(0) ?? 0, format: row.text(1) ?? "", payloads: [],
             news: row.integer(2) ?? 0, version: row.integer(3) ?? 0,
-            isPart: row.integer(5) == 1))
+            isPart: row.integer(5) == 1, isLate: row.integer(6) == 1,
+            rememberedFrom: row.integer(7) ?? -1))
         return true
       }
       guard !found.isEmpty else { return [] }
@@ -139,6 +146,8 @@ extension Spool {
   /// A run that was made.
   struct Made: Sendable {
     var due: Due
+    /// When the last of its runs began, in microseconds since 1970; -1 where it has none.
+    var began = -1
     /// The names of its logs that were written anew, and are not judged yet.
     var changed: [String] = []
     /// All of its logs.
@@ -169,6 +178,13 @@ extension Spool {
         UPDATE run SET closed = ?2, version = version + ?4,
           due = CASE news WHEN ?3 THEN NULL ELSE due END WHERE id = ?1
         """, to: purpose)
+      let began = try Statement(
+        connection,
+        """
+        INSERT INTO latest (name, began) VALUES ('written', ?)
+        ON CONFLICT (name) DO UPDATE SET began = max(began, excluded.began)
+        """, to: purpose)
+      try began.run([.integer(runs.map(\.began).max() ?? -1)])
       return try runs.map { run in
         var run = run
         run.unjudged = run.changed

@@ -1,3 +1,4 @@
+import AgentTrace
 import CSQLite
 import Glibc
 import SQLite
@@ -28,6 +29,9 @@ final class Spool: Sendable {
   /// The most bytes of one run; what comes then is another one.
   static let runLimitBytes = 32 << 20
 
+  /// The most keys of forgotten runs that are remembered.
+  private static let pastLimit = 1_000_000
+
   private let connection: Mutex<Connection>
   private let times: Times
   private let now: @Sendable () -> Int
@@ -44,6 +48,14 @@ final class Spool: Sendable {
       PRAGMA auto_vacuum = INCREMENTAL
       """, to: "make it safe to open")
     try connection.write(Self.prepare)
+    // Spools of before have none: what they forgot is not known.
+    try connection.execute(
+      """
+      CREATE TABLE IF NOT EXISTS past (
+        id INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, began INTEGER NOT NULL) STRICT;
+      CREATE TABLE IF NOT EXISTS latest (
+        name TEXT PRIMARY KEY, began INTEGER NOT NULL) WITHOUT ROWID, STRICT
+      """, to: "remember what is forgotten")
     try connection.execute("PRAGMA journal_mode = WAL", to: "write ahead of it")
     let start = now()
     try connection.write { connection in
@@ -124,6 +136,7 @@ final class Spool: Sendable {
   /// Prepared once for many pieces.
   private struct Statements {
     let find: Statement
+    let past: Statement
     let name: Statement
     let make: Statement
     let keep: Statement
@@ -132,6 +145,7 @@ final class Spool: Sendable {
     init(_ connection: Connection) throws {
       let purpose = "keep what came in"
       find = try Statement(connection, "SELECT run FROM key WHERE name = ?", to: purpose)
+      past = try Statement(connection, "SELECT 1 FROM past WHERE name = ?", to: purpose)
       name = try Statement(
         connection,
         """
@@ -159,11 +173,18 @@ final class Spool: Sendable {
     _ connection: Connection
   ) throws {
     var runs: Set<Int> = []
-    var goesOn = false
+    var (goesOn, isLate) = (false, false)
     for key in piece.keys {
+      var isKnown = false
       try statements.find.rows([.text(key)]) { row in
         guard let run = row.integer(0) else { return false }
+        isKnown = true
         if run > 0 { runs.insert(run) } else { goesOn = true }
+        return false
+      }
+      guard !isKnown else { continue }
+      try statements.past.rows([.blob(Self.pastName(key))]) { _ in
+        isLate = true
         return false
       }
     }
@@ -180,6 +201,8 @@ final class Spool: Sendable {
     }
     for key in piece.keys { try statements.name.run([.text(key), .integer(run)]) }
     if goesOn { try statements.name.run([.text("part \(run)"), .integer(run)]) }
+    // So is what goes on from a run that is forgotten: what was written of that says the rest.
+    if isLate { try statements.name.run([.text("part \(run) late"), .integer(run)]) }
     var isNew = false
     try statements.keep.rows([.integer(run), .blob(digest), .blob(piece.payload)]) { _ in
       isNew = true
@@ -246,6 +269,8 @@ final class Spool: Sendable {
   func forget(beyondBytes limit: Int) throws {
     let isFull = try usedBytes() > limit
     let moment = isFull ? Int.max : now() - times.keep
+    // Of a small spool the smaller part.
+    let most = min(Self.pastLimit, limit >> 10)
     try write { connection in
       try connection.execute(
         """
@@ -253,7 +278,11 @@ final class Spool: Sendable {
         DELETE FROM gone;
         INSERT INTO gone SELECT id FROM run WHERE due IS NULL AND closed <= \(moment)
           AND id NOT IN (SELECT run FROM log WHERE judged <> 1)
-          ORDER BY closed LIMIT 200;
+          ORDER BY closed LIMIT 200
+        """, to: "forget what was written")
+      try Self.rememberKeys(most: most, connection)
+      try connection.execute(
+        """
         DELETE FROM piece WHERE run IN gone;
         DELETE FROM key WHERE run IN (SELECT id FROM gone UNION ALL SELECT -id FROM gone);
         DELETE FROM call WHERE run IN gone;
@@ -262,6 +291,43 @@ final class Spool: Sendable {
         """, to: "forget what was written")
     }
     try vacuum()
+  }
+
+  /// A key as it is remembered once its run is forgotten: short, whatever a sender calls its conversations.
+  private static func pastName(_ key: String) -> [UInt8] {
+    Array(Digest(of: Array(key.utf8)).bytes.prefix(16))
+  }
+
+  /// Remembers the keys of the runs in `gone`, so that what comes of them still is known to be late. Of the oldest that
+  /// are too many only the time is kept by which the last of their runs had begun.
+  private static func rememberKeys(most: Int, _ connection: Connection) throws {
+    let purpose = "remember what is forgotten"
+    var names: [[UInt8]] = []
+    try Statement(
+      connection,
+      """
+      SELECT name FROM key WHERE name NOT GLOB 'part *'
+        AND run IN (SELECT id FROM gone UNION ALL SELECT -id FROM gone) ORDER BY name
+      """, to: purpose
+    ).rows([]) { row in
+      if let name = row.text(0) { names.append(pastName(name)) }
+      return true
+    }
+    let keep = try Statement(
+      connection,
+      """
+      INSERT OR REPLACE INTO past (name, began)
+        VALUES (?, coalesce((SELECT began FROM latest WHERE name = 'written'), -1))
+      """, to: purpose)
+    for name in names { try keep.run([.blob(name)]) }
+    try connection.execute(
+      """
+      INSERT INTO latest (name, began)
+        SELECT 'dropped', max(began) FROM past
+          WHERE id <= (SELECT max(id) FROM past) - \(most) HAVING count(*) > 0
+        ON CONFLICT (name) DO UPDATE SET began = max(began, excluded.began);
+      DELETE FROM past WHERE id <= (SELECT max(id) FROM past) - \(most)
+      """, to: purpose)
   }
 }
 

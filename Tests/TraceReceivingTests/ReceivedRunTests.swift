@@ -134,6 +134,53 @@ struct ReceivedRunTests {
     #expect(!events.contains { $0.type == .stop })
   }
 
+  @Test(
+    "what comes of a conversation that is forgotten is late, also under a trace that no log is called after"
+  )
+  func lateTrace() async throws {
+    let traces = (1...2).map { AgentTraceRequest($0, session: "s-1") }
+    let folder = try TemporaryFolder()
+    do {
+      let receiver = try TestReceiver(folder, keep: 0)
+      await receiver.post(
+        AgentTraceRequest.request(traces[0].spans + Array(traces[1].spans.prefix(3))))
+      try await receiver.write()
+      #expect(receiver.names == [traces[0].trace])
+      try await receiver.receiver.tidy()
+    }
+    // It is remembered behind a restart, too.
+    let receiver = try TestReceiver(folder, keep: 0)
+    await receiver.post(AgentTraceRequest.request([traces[1].spans[3]]))
+    let written = try await receiver.write().flatMap(\.logs)
+    #expect(written.map(\.name) == ["\(traces[1].trace).late-1"])
+    #expect(written.map(\.isOpen) == [true])
+    // Another run is not.
+    await receiver.post(AgentTraceRequest(3).whole)
+    #expect(try await receiver.write().flatMap(\.logs).map(\.isOpen) == [false])
+  }
+
+  @Test("a run that began before all that is remembered is open")
+  func beforeWhatIsRemembered() async throws {
+    let trace = AgentTraceRequest(1)
+    // Room for so much that 256 keys are remembered.
+    let receiver = try TestReceiver(try TemporaryFolder(), keep: 0) {
+      $0.spoolLimitBytes = 256 << 10
+    }
+    await receiver.post(AgentTraceRequest.request([trace.spans[1]]))
+    try await receiver.write()
+    try await receiver.receiver.tidy()
+    await receiver.post(
+      AgentTraceRequest.request((2...301).map { AgentTraceRequest($0).spans[1] }))
+    try await receiver.write()
+    for _ in 0..<4 { try await receiver.receiver.tidy() }
+    try FileManager.default.removeItem(atPath: "\(receiver.folder)/\(trace.trace).jsonl.gz")
+    await receiver.post(AgentTraceRequest.request([trace.spans[3]]))
+    await receiver.post(AgentTraceRequest(400).whole)
+    let written = try await receiver.write().flatMap(\.logs)
+    #expect(written.map(\.name) == [trace.trace, AgentTraceRequest(400).trace])
+    #expect(written.map(\.isOpen) == [true, false])
+  }
+
   @Test("traces of one conversation are one run, also where they come one after the other")
   func conversation() async throws {
     let traces = (1...3).map { AgentTraceRequest($0, session: "s-1") }
