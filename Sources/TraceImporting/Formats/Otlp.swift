@@ -78,8 +78,8 @@ extension TraceSpan {
 enum SpanFormats {
   /// The runs of some spans.
   static func runs(of set: SpanSet, format: ImportFormat) -> [SourceRun] {
-    let asRead = set
-    let set = set.puttingRecordsInOrder().markingCutValues().joiningHalves()
+    let asRead = set.settled()
+    let set = asRead.puttingRecordsInOrder().markingCutValues().joiningHalves()
     let contents = SpanContents()
     return runs(
       SpanRuns.runs(of: set, contents), of: set, contents, asRead: asRead, format: format)
@@ -99,10 +99,10 @@ enum SpanFormats {
       SourceRun(index: runs.count == 1 ? nil : index) { () throws(ImportError) in
         // A log that goes along tells nothing of what the file holds besides.
         if spans.contains(where: \.carriesLog), set.unread.isEmpty,
-          !spans.contains(where: { set.records[$0.id]?.isEmpty == false })
+          !spans.contains(where: { set.records[$0.key]?.isEmpty == false })
         {
-          let ids = Set(spans.map { [$0.trace, $0.id] })
-          let own = asRead.spans.filter { ids.contains([$0.trace, $0.id]) }
+          let keys = Set(spans.map(\.key))
+          let own = asRead.spans.filter { keys.contains($0.key) }
           if let run = try CarriedRun.find(in: own) { return run }
         }
         var graph = SpanGraph.graph(
@@ -112,7 +112,7 @@ enum SpanFormats {
         if spans.isOpen(in: set) { graph.mayGoOn = true }
         graph.unread += spans.filter { $0["agent_eval.partial"]?.boolValue == true }.map(\.pointer)
         graph.markCallsNotRead(
-          among: spans.flatMap { $0.sightings(records: set.records[$0.id] ?? []) }
+          among: spans.flatMap { $0.sightings(records: set.records[$0.key] ?? []) }
             + spans.namedAsTools)
         graph.noteEarlierResponses(of: spans)
         return graph

@@ -44,14 +44,14 @@ public struct ReceivedRuns {
     }
     var set = try adapter.spans(in: .parts(parts))
     set.namePlacesByIDs()
-    let asRead = set
-    set = set.puttingRecordsInOrder().markingCutValues().joiningHalves()
+    let asRead = set.settled()
+    set = asRead.puttingRecordsInOrder().markingCutValues().joiningHalves()
     let contents = SpanContents()
     let links = CallLinks(of: set, contents)
     (asked, wanted) = (Set(links.asked.keys), links.wanted)
     let spans = SpanRuns.runs(of: set, contents)
     source = SpanFormats.runs(spans, of: set, contents, asRead: asRead, format: format)
-    let ids = Set(set.spans.map(\.id))
+    let keys = Set(set.spans.map(\.key))
     runs = spans.enumerated().map { index, spans in
       let trace = spans.first?.trace ?? ""
       let root = spans.first(where: \.headsRun)
@@ -62,7 +62,7 @@ public struct ReceivedRuns {
         startedMicroseconds: Int(clamping: (spans.first?.start ?? 0) / 1_000), index: index)
     }
     let inRuns = spans.reduce(0) { $0 + $1.count }
-    let orphans = set.records.filter { !ids.contains($0.key) }.values.reduce(0) { $0 + $1.count }
+    let orphans = set.records.filter { !keys.contains($0.key) }.values.reduce(0) { $0 + $1.count }
     leftOver = set.spans.count - inRuns + orphans
   }
 

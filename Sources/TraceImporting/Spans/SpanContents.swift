@@ -2,11 +2,9 @@
 final class SpanContents {
   private var read: [String: SpanContent] = [:]
 
-  private static func key(_ span: TraceSpan) -> String { "\(span.trace) \(span.id)" }
-
   /// What a span says, which is kept.
   func content(of span: TraceSpan, records: [TraceSpan.Event]) -> SpanContent {
-    let key = Self.key(span)
+    let key = span.key
     if let content = read[key] { return content }
     let content = SpanContent(of: span, records: records)
     read[key] = content
@@ -15,6 +13,6 @@ final class SpanContents {
 
   /// What a span says, which is not needed any more.
   func take(of span: TraceSpan, records: [TraceSpan.Event]) -> SpanContent {
-    read.removeValue(forKey: Self.key(span)) ?? SpanContent(of: span, records: records)
+    read.removeValue(forKey: span.key) ?? SpanContent(of: span, records: records)
   }
 }

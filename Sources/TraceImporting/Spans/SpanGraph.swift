@@ -103,7 +103,7 @@ struct SpanGraph {
     var found: [ModelCall] = []
     for (place, span) in spans.enumerated() where tree.kinds[place] == .model {
       let agent = subAgent(of: span)
-      let calls = span.split(by: records[span.id] ?? [])
+      let calls = span.split(by: records[span.key] ?? [])
       for (span, records) in calls {
         let content =
           calls.count == 1
@@ -201,7 +201,7 @@ struct SpanGraph {
     var twins = SpanTwins()
     for (place, span) in spans.enumerated() where tree.kinds[place] == .tool {
       let execution = Execution(
-        span: span, tool: SpanTool(of: span, records: records[span.id] ?? []),
+        span: span, tool: SpanTool(of: span, records: records[span.key] ?? []),
         agent: subAgent(of: span), scopes: [span.scope])
       let above = tree.idsAbove(span)
       let name = "the tool \(execution.tool.name)"
@@ -334,7 +334,7 @@ struct SpanGraph {
     guard !found.isEmpty,
       let above = tree.above(span).first(where: { tree.kinds[$0] == .tool })
     else { return false }
-    let tool = SpanTool(of: spans[above], records: records[spans[above].id] ?? [])
+    let tool = SpanTool(of: spans[above], records: records[spans[above].key] ?? [])
     return found.allSatisfy { sighting in
       sighting.call.name.hasSameUTF8(as: tool.name)
         && sighting.call.input.map { $0.byValue == tool.input?.byValue } ?? true

@@ -30,15 +30,22 @@ extension SpanSet {
       }
     }
     let ids = places.reduce(into: [String: String]()) { ids, place in
-      ids[spans[place.key].trace + spans[place.key].id] = spans[place.value].id
+      ids[spans[place.key].key] = spans[place.value].id
     }
     for place in joined.indices {
-      guard let parent = joined[place].parent, let other = ids[joined[place].trace + parent] else {
+      guard let parent = joined[place].parent,
+        let other = ids[TraceSpan.key(joined[place].trace, parent)]
+      else {
         continue
       }
       joined[place].parent = other
     }
-    return replacing(joined.indices.filter { places[$0] == nil }.map { joined[$0] })
+    var set = replacing(joined.indices.filter { places[$0] == nil }.map { joined[$0] })
+    for (place, whole) in places.sorted(by: { $0.key < $1.key }) {
+      guard let told = set.records.removeValue(forKey: spans[place].key) else { continue }
+      set.records[spans[whole].key, default: []] += told
+    }
+    return set
   }
 
   /// The beginning that an end belongs to; `nil` where there is none, or nobody knows which.

@@ -54,7 +54,7 @@ enum SpanRuns {
       return [spans]
     }
     var places: [String: Int] = [:]
-    for (place, span) in spans.enumerated() { places["\(span.trace) \(span.id)"] = place }
+    for (place, span) in spans.enumerated() { places[span.key] = place }
     var heads: [Int?] = Array(repeating: nil, count: spans.count)
     for place in spans.indices {
       // Upwards to what is known already, or to the top; never longer than there are spans.
@@ -65,7 +65,7 @@ enum SpanRuns {
         if let known = heads[here] { head = known } else if spans[here].headsRun { head = here }
         if head != nil { break }
         way.append(here)
-        next = spans[here].parent.flatMap { places["\(spans[here].trace) \($0)"] }
+        next = spans[here].parent.flatMap { places[TraceSpan.key(spans[here].trace, $0)] }
       }
       // What nothing leads up from belongs to the run at the top.
       let found = head ?? spans.firstIndex(where: \.headsRun)
@@ -186,7 +186,7 @@ struct CallLinks {
   init(of set: SpanSet, _ contents: SpanContents) {
     let models = set.spans.filter { $0.kind == .model }
     let said = { (span: TraceSpan) in
-      contents.content(of: span, records: set.records[span.id] ?? [])
+      contents.content(of: span, records: set.records[span.key] ?? [])
     }
     var own: Set<[String]> = []
     for span in models {

@@ -1,7 +1,7 @@
 import AgentTrace
 
 /// A span of a trace, whatever exported it, with its attributes as plain JSON.
-struct TraceSpan {
+struct TraceSpan: Hashable {
   var id: String
   /// `nil` where it says that it has none.
   var parent: String?
@@ -28,12 +28,17 @@ struct TraceSpan {
   var resource: JSONObject = [:]
 
   /// An event of a span, or a log record of it.
-  struct Event {
+  struct Event: Hashable {
     var name: String
     /// Its attributes, and what its body holds.
     var attributes: JSONObject
     var time: UInt64 = 0
   }
+
+  /// What it goes by: spans of several traces may have the same ids.
+  var key: String { Self.key(trace, id) }
+
+  static func key(_ trace: String, _ id: String) -> String { "\(trace) \(id)" }
 
   /// An attribute, unless it is absent, null or empty.
   subscript(key: String) -> JSONValue? {
@@ -76,8 +81,13 @@ struct SpanSet {
   /// By id, each once.
   private(set) var spans: [TraceSpan] = []
   private var indexByID: [String: Int] = [:]
-  /// Log records that belong to a span, by its id.
+  /// What came under the key of one span and is not the same, with the place of each, until ``settled()``.
+  private var tellings: [Int: [TraceSpan: JSONPointer]] = [:]
+  private var tellingCount = 0
+  /// Log records that belong to a span, by its key.
   var records: [String: [TraceSpan.Event]] = [:]
+  /// Those that name a span and no trace, by the span's id, until ``settled()``.
+  private var recordsOfNoTrace: [String: [TraceSpan.Event]] = [:]
   /// Where something stands that is no span and may be a call.
   var unread: [JSONPointer] = []
 
@@ -92,20 +102,24 @@ struct SpanSet {
   /// The most spans that are read together.
   static let limit = 200_000
 
-  /// Takes in a span; one of the same id takes its place where it knows more, as a retry or an end does.
+  /// Takes in a span. What comes under its key again, as a retry or an end does, is told apart by ``settled()``.
   mutating func add(_ span: TraceSpan) throws(ImportError) {
-    let key = span.trace + span.id
-    if let index = indexByID[key] {
-      let known = spans[index]
-      // Not the same told twice, but two things under one id: one of them is lost.
-      if !known.mayBeSame(as: span) { unread.append(span.pointer) }
-      if span.end >= known.end, span.attributes.count >= known.attributes.count {
-        spans[index] = span
+    let index = indexByID[span.key]
+    if let index {
+      let (known, other) = (spans[index].withoutPlace, span.withoutPlace)
+      guard tellings[index] != nil || known != other else { return }
+      var told = tellings.removeValue(forKey: index) ?? [known: spans[index].pointer]
+      if told[other] == nil {
+        told[other] = span.pointer
+        tellingCount += 1
       }
-      return
+      tellings[index] = told
     }
-    guard spans.count < Self.limit else { throw ImportError(.tooManyMessages(limit: Self.limit)) }
-    indexByID[key] = spans.count
+    guard spans.count + tellingCount < Self.limit else {
+      throw ImportError(.tooManyMessages(limit: Self.limit))
+    }
+    guard index == nil else { return }
+    indexByID[span.key] = spans.count
     spans.append(span)
   }
 
@@ -113,26 +127,123 @@ struct SpanSet {
   /// trace is the first of its own.
   func holdsParent(of span: TraceSpan) -> Bool {
     guard let parent = span.parent else { return true }
-    return indexByID[span.trace + parent] != nil || indexByID[parent + parent] != nil
+    return indexByID[TraceSpan.key(span.trace, parent)] != nil
+      || indexByID[TraceSpan.key(parent, parent)] != nil
   }
 
   /// With other spans in the place of these.
   func replacing(_ others: [TraceSpan]) -> SpanSet {
     var set = self
     (set.spans, set.indexByID) = (others, [:])
-    for (index, span) in others.enumerated() { set.indexByID[span.trace + span.id] = index }
+    for (index, span) in others.enumerated() { set.indexByID[span.key] = index }
     return set
   }
 
   /// Names the place of each span by its ids, so that it does not matter in which request it came.
   mutating func namePlacesByIDs() {
     for index in spans.indices {
-      spans[index].pointer = JSONPointer(tokens: ["spans", spans[index].trace, spans[index].id])
+      let place = JSONPointer(tokens: ["spans", spans[index].trace, spans[index].id])
+      spans[index].pointer = place
+      if let told = tellings[index] { tellings[index] = told.mapValues { _ in place } }
     }
+  }
+
+  /// Takes in a log record of a span; of whichever trace, where it names none.
+  mutating func add(_ record: TraceSpan.Event, of span: String, trace: String?) {
+    if let trace {
+      records[TraceSpan.key(trace, span), default: []].append(record)
+    } else {
+      recordsOfNoTrace[span, default: []].append(record)
+    }
+  }
+
+  /// With one span for each key, whatever the order in which more was told of it, and each record with its span. Where two
+  /// things were told under one key, or a record is of one of several spans, one is lost, which is marked.
+  func settled() -> SpanSet {
+    var set = self
+    (set.tellings, set.recordsOfNoTrace) = ([:], [:])
+    var lost: [String: TraceSpan] = [:]
+    for (index, told) in tellings {
+      let ordered = told.sorted { $0.key.knowsMore(than: $1.key) }
+      guard var best = ordered.first?.key else { continue }
+      best.pointer = ordered[0].value
+      var isWhole = true
+      for other in ordered.dropFirst() where !best.take(telling: other.key) { isWhole = false }
+      set.spans[index] = best
+      if !isWhole { lost[best.key] = best }
+    }
+    if !recordsOfNoTrace.isEmpty {
+      let byID = Dictionary(grouping: set.spans, by: \.id)
+      for (id, told) in recordsOfNoTrace {
+        let owners = byID[id] ?? []
+        if owners.count > 1 { for owner in owners { lost[owner.key] = owner } }
+        let trace = owners.count == 1 ? owners[0].trace : ""
+        set.records[TraceSpan.key(trace, id), default: []] += told
+      }
+    }
+    set.unread += lost.values.sorted(by: SpanRuns.isBefore).map(\.pointer)
+    return set
   }
 }
 
 extension TraceSpan {
+  /// The same wherever it stands.
+  fileprivate var withoutPlace: TraceSpan {
+    var span = self
+    span.pointer = JSONPointer()
+    return span
+  }
+
+  /// Whether this is to be kept of two that were told under one key; of any two that are not the same one is.
+  fileprivate func knowsMore(than other: TraceSpan) -> Bool {
+    if isOpen != other.isOpen { return other.isOpen }
+    if end != other.end { return end > other.end }
+    if attributes.count != other.attributes.count {
+      return attributes.count > other.attributes.count
+    }
+    return told.lexicographicallyPrecedes(other.told)
+  }
+
+  /// All that is told of it, as bytes.
+  private var told: [UInt8] {
+    let events = events.map { event -> JSONValue in
+      [.string(event.name), .string(String(event.time)), .object(event.attributes)]
+    }
+    return CanonicalJSON.encode(
+      [
+        .string(name), .string(parent ?? ""), .string(scope), .string(String(start)),
+        .object(attributes), .array(events), .bool(hasFailed), .string(statusMessage ?? ""),
+        .string("\(droppedAttributes) \(droppedEvents)"), .object(resource),
+      ])
+  }
+
+  /// Takes in what was told of it beside: attributes that it has not.
+  ///
+  /// - Returns: whether nothing of the other is lost.
+  fileprivate mutating func take(telling other: TraceSpan) -> Bool {
+    guard mayBeSame(as: other) else { return false }
+    var isWhole = other.events.allSatisfy(events.contains)
+    for member in other.attributes {
+      if self[member.key] == nil {
+        attributes[member.key] = member.value
+      } else if !member.value.saysNothing, attributes[member.key] != member.value {
+        // While it ran, another value may have been what it had come to.
+        isWhole = isWhole && other.isOpen
+      }
+    }
+    if !other.isOpen {
+      let isSame =
+        hasFailed == other.hasFailed && (start == other.start || start == 0 || other.start == 0)
+        && (parent == nil || other.parent == nil || parent == other.parent)
+      isWhole = isWhole && isSame
+    }
+    parent = parent ?? other.parent
+    droppedAttributes = max(droppedAttributes, other.droppedAttributes)
+    droppedEvents = max(droppedEvents, other.droppedEvents)
+    // What neither models nor tools are told in may be anything: the two sides of a request share a span in some systems.
+    return isWhole || kind == .unknown && other.kind == .unknown
+  }
+
   /// Whether a span of the same id may be this one, told again or when more of it was known.
   fileprivate func mayBeSame(as other: TraceSpan) -> Bool {
     if !name.isEmpty, !other.name.isEmpty, !name.hasSameUTF8(as: other.name) { return false }
@@ -325,12 +436,12 @@ enum OtlpReader {
     for (index, value) in (scope["logRecords"]?.arrayValue ?? scope["logs"]?.arrayValue ?? [])
       .enumerated()
     {
-      guard let (id, record) = record(value) else {
+      guard let (trace, id, record) = record(value) else {
         let place = pointer.appending("logRecords").appending(String(index))
         if value.mayHoldCall { set.addUnread(value, at: place) }
         continue
       }
-      set.records[id, default: []].append(record)
+      set.add(record, of: id, trace: trace)
     }
   }
 
@@ -374,8 +485,8 @@ enum OtlpReader {
     return span
   }
 
-  /// A log record and the span that it belongs to.
-  private static func record(_ value: JSONValue) -> (String, TraceSpan.Event)? {
+  /// A log record, and the trace and the span that it belongs to.
+  private static func record(_ value: JSONValue) -> (String?, String, TraceSpan.Event)? {
     guard let span = identifier(value["spanId"] ?? value["span_id"], bytes: 8) else { return nil }
     var attributes = attributes(value["attributes"])
     let body = value["body"].map(plain)
@@ -388,7 +499,7 @@ enum OtlpReader {
       attributes["body"] = body
     }
     return (
-      span,
+      identifier(value["traceId"] ?? value["trace_id"], bytes: 16), span,
       TraceSpan.Event(
         name: name, attributes: attributes,
         time: nanoseconds(value["timeUnixNano"]).flatMap { $0 == 0 ? nil : $0 }

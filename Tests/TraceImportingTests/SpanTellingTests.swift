@@ -1,0 +1,105 @@
+import AgentTrace
+import Testing
+import TraceImporting
+
+@Suite("Spans and log records that share ids")
+struct SpanTellingTests {
+  @Test(
+    "of two that ended and say different things the same one is kept in any order, and calls are marked"
+  )
+  func conflict() throws {
+    let whole = SpanSource.run()
+    var other = whole.spans[2]
+    other.attributes["gen_ai.tool.call.result"] = "another"
+    var results: [[JSONValue?]] = []
+    for spans in [whole.spans + [other], [other] + whole.spans] {
+      var source = whole
+      source.spans = spans
+      let file = try source.imported()
+      #expect(file.events.first?.data["recorded"]?["calls"] == "partial")
+      results.append(file.data(.toolResult).map { $0["data"] })
+    }
+    #expect(results[0] == results[1] && results[0].count == 1)
+  }
+
+  @Test("of two that ended each says what the other does not, in any order, and nothing is lost")
+  func union() throws {
+    let whole = SpanSource.run()
+    var (first, second) = (whole.spans[2], whole.spans[2])
+    first.attributes["gen_ai.tool.call.result"] = nil
+    second.attributes["gen_ai.tool.call.arguments"] = nil
+    let expected = try whole.imported()
+    for pair in [[first, second], [second, first]] {
+      var source = whole
+      source.spans.remove(at: 2)
+      source.spans += pair
+      let file = try source.imported()
+      #expect(file.events.first?.data["recorded"]?["calls"] == nil)
+      #expect(file.outline == expected.outline)
+      #expect(
+        file.data(.toolResult).map { $0["data"] } == expected.data(.toolResult).map { $0["data"] })
+    }
+  }
+
+  /// A trace whose only model's call is told by a log record.
+  private static func trace(_ trace: String, asking tool: String, at time: Int) -> SpanSource {
+    var source = SpanSource()
+    source.add(
+      "a1", under: nil, "invoke_agent a", time...(time + 50),
+      ["gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "a"], trace: trace)
+    source.add(
+      "b1", under: "a1", "chat m", (time + 10)...(time + 20), SpanSource.chat([], nil), trace: trace
+    )
+    source.logs.append(
+      (
+        "b1", "gen_ai.client.inference.operation.details", [:],
+        [
+          "gen_ai.input.messages": SpanSource.text([SpanSource.user("q")]),
+          "gen_ai.output.messages": SpanSource.text([
+            SpanSource.call(tool, [:], id: "c-\(tool)")
+          ]),
+        ], time + 20
+      ))
+    return source
+  }
+
+  /// The requests of some traces whose spans have the same ids.
+  private static func requests(namingTrace: Bool) -> [JSONValue] {
+    ["look", "delete"].enumerated().flatMap { index, tool -> [JSONValue] in
+      let trace = "5b8efff798038103d269b633813fc60\(index + 1)"
+      let source = trace(trace, asking: tool, at: index * 100)
+      guard namingTrace else { return source.requests }
+      return source.requests.map { request in
+        let text = CanonicalJSON.string(request, form: .plain)
+        let named = text.replacing(
+          "\"logRecords\":[{", with: "\"logRecords\":[{\"traceId\":\"\(trace)\",")
+        return (try? JSONValue(parsing: Array(named.utf8))) ?? .null
+      }
+    }
+  }
+
+  @Test("a record is of the span of its own trace, also where another has a span of that id")
+  func records() throws {
+    let file = try ImportedFile(
+      SpanSource().lines(Self.requests(namingTrace: true)), name: "t.jsonl")
+    let called = file.logs.map { log in
+      log.filter { $0.type == .decision }.compactMap {
+        $0.data["calls"]?[0]?["name"]?.stringValue
+      }
+    }
+    #expect(called == [["look"], ["delete"]])
+  }
+
+  @Test(
+    "a record that names no trace is of nobody where several spans may be meant, and calls are marked"
+  )
+  func recordsOfNoTrace() throws {
+    let file = try ImportedFile(
+      SpanSource().lines(Self.requests(namingTrace: false)), name: "t.jsonl")
+    #expect(file.logs.count == 2)
+    for log in file.logs {
+      #expect(!log.contains { $0.type == .decision && $0.data["calls"] != nil })
+      #expect(log.first?.data["recorded"]?["calls"] == "partial")
+    }
+  }
+}
