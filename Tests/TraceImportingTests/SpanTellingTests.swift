@@ -102,4 +102,20 @@ struct SpanTellingTests {
       #expect(log.first?.data["recorded"]?["calls"] == "partial")
     }
   }
+
+  @Test(
+    "lists of spans that a file has under names are runs of their own, though all name one conversation"
+  )
+  func lists() throws {
+    let lists = ["accepted", "rejected"].enumerated().map { index, name in
+      """
+      "\(name)":[{"name":"look","context":{"trace_id":"t\(index)","span_id":"1"},"span_kind":"TOOL","parent_id":null,
+       "start_time":"2026-01-01T00:00:0\(index)Z","end_time":"2026-01-01T00:00:0\(index)Z",
+       "attributes":{"session.id":"redacted","tool.name":"look","input.value":"{}","output.value":"r"}}]
+      """
+    }
+    let file = try ImportedFile("{\(lists.joined(separator: ","))}", format: .phoenix)
+    #expect(file.logs.count == 2)
+    for log in file.logs { #expect(log.count { $0.type == .toolResult } == 1) }
+  }
 }

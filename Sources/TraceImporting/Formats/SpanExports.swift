@@ -137,11 +137,13 @@ enum Phoenix: SpanFormatAdapter {
     }
     var set = SpanSet()
     for (pointer, value) in set.values(of: document, keys: keys) {
+      let hasNames = isCollection(value)
       for (place, value) in spans(value, at: pointer) {
-        guard let span = span(value, at: place) else {
+        guard var span = span(value, at: place) else {
           set.unread.append(place)
           continue
         }
+        if hasNames { span.list = place.tokens.dropLast().last ?? "" }
         try set.add(span)
         set.look(at: value, reading: spanShapes, at: place)
       }

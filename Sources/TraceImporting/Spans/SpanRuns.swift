@@ -24,17 +24,21 @@ enum SpanRuns {
     var groups = UnionFind()
     var bySession: [String: String] = [:]
     var named: Set<String> = []
+    var lists: [String: String] = [:]
     for span in set.spans {
       groups.add(span.trace)
+      lists[span.trace] = span.list
       guard let session = session(naming: { span[$0] ?? span.resource[$0] }) else { continue }
       named.insert(span.trace)
-      if let trace = bySession[session] {
+      // What its file tells apart is so also where a conversation was made unknown.
+      let key = TraceSpan.key(span.list, session)
+      if let trace = bySession[key] {
         groups.join(trace, span.trace)
       } else {
-        bySession[session] = span.trace
+        bySession[key] = span.trace
       }
     }
-    join(set, &groups, named: named, contents)
+    join(set, &groups, named: named, lists, contents)
     var members: [String: [TraceSpan]] = [:]
     for span in set.spans { members[groups.find(span.trace), default: []].append(span) }
     let runs = members.values.filter { spans in
@@ -86,9 +90,12 @@ enum SpanRuns {
 
   /// Joins traces that go on from one another.
   ///
-  /// - Parameter named: the traces that name a conversation.
+  /// - Parameters:
+  ///   - named: the traces that name a conversation.
+  ///   - lists: what their file calls the lists that they stand in.
   private static func join(
-    _ set: SpanSet, _ groups: inout UnionFind, named: Set<String>, _ contents: SpanContents
+    _ set: SpanSet, _ groups: inout UnionFind, named: Set<String>, _ lists: [String: String],
+    _ contents: SpanContents
   ) {
     guard Set(set.spans.map(\.trace)).count > 1 else { return }
     var named = Set(named.map { groups.find($0) })
@@ -100,7 +107,9 @@ enum SpanRuns {
     func connect(_ asking: String, _ shown: String) {
       let (first, second) = (groups.find(asking), groups.find(shown))
       let areNamed = (named.contains(first), named.contains(second))
-      guard first != second, !(areNamed.0 && areNamed.1) else { return }
+      guard first != second, !(areNamed.0 && areNamed.1), lists[asking] == lists[shown] else {
+        return
+      }
       groups.join(first, second)
       if areNamed.0 || areNamed.1 { named.insert(groups.find(first)) }
     }

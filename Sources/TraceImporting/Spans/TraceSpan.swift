@@ -24,6 +24,8 @@ struct TraceSpan: Hashable {
   /// Whether its source says that it has not ended.
   var isOpen = false
   var pointer: JSONPointer
+  /// What its file calls the list of spans that it stands in, where that has several by names; empty for most.
+  var list = ""
   /// What is known of the process that it comes from.
   var resource: JSONObject = [:]
 
@@ -211,7 +213,7 @@ extension TraceSpan {
     }
     return CanonicalJSON.encode(
       [
-        .string(name), .string(parent ?? ""), .string(scope), .string(String(start)),
+        .string(name), .string(parent ?? ""), .string(scope), .string(list), .string(String(start)),
         .object(attributes), .array(events), .bool(hasFailed), .string(statusMessage ?? ""),
         .string("\(droppedAttributes) \(droppedEvents)"), .object(resource),
       ])
@@ -222,7 +224,7 @@ extension TraceSpan {
   /// - Returns: whether nothing of the other is lost.
   fileprivate mutating func take(telling other: TraceSpan) -> Bool {
     guard mayBeSame(as: other) else { return false }
-    var isWhole = other.events.allSatisfy(events.contains)
+    var isWhole = list == other.list && other.events.allSatisfy(events.contains)
     for member in other.attributes {
       if self[member.key] == nil {
         attributes[member.key] = member.value
