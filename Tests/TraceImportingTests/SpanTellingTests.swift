@@ -118,4 +118,28 @@ struct SpanTellingTests {
     #expect(file.logs.count == 2)
     for log in file.logs { #expect(log.count { $0.type == .toolResult } == 1) }
   }
+
+  @Test("spans of a conversation whose traces share ids stand below those of their own trace alone")
+  func sharedIds() throws {
+    var source = SpanSource()
+    func add(_ id: String, under parent: String?, _ start: Int, _ kind: JSONObject, _ trace: Int) {
+      var attributes = kind
+      attributes["session.id"] = "s"
+      source.add(
+        id, under: parent, "x", start...(start + 5), attributes,
+        trace: "5b8efff798038103d269b633813fc60\(trace)")
+    }
+    let agent: JSONObject = ["gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "a"]
+    let tool: JSONObject = [
+      "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look",
+      "gen_ai.tool.call.arguments": "{}", "gen_ai.tool.call.result": "r",
+    ]
+    add("a1", under: nil, 0, agent, 1)
+    add("b1", under: "a1", 1, tool, 1)
+    // The id that the first trace's tool has is that of an agent here.
+    add("b1", under: nil, 100, agent, 2)
+    add("c1", under: "b1", 101, tool, 2)
+    let file = try source.imported()
+    #expect(file.logs.count == 1 && file.data(.toolResult).count == 2, "\(file.errors)")
+  }
 }

@@ -113,7 +113,7 @@ struct SpanGraph {
     }
     var twins = SpanTwins()
     for call in Self.joiningStreams(found) {
-      let above = tree.idsAbove(call.span)
+      let above = tree.keysAbove(call.span)
       let place = twins.candidates(for: call.span, named: call.content.responseId, below: above)
         .first { isSame(models[$0], call, above) }
       if let place {
@@ -155,15 +155,15 @@ struct SpanGraph {
   /// anything else. What one instrumentation tells side by side, or several one after the other, is never one call,
   /// whatever its id: servers that stand in for a provider give each reply the same.
   private func isSame(_ left: ModelCall, _ right: ModelCall, _ above: Set<String>) -> Bool {
-    let isWithin = above.contains(left.span.id) && left.span.trace == right.span.trace
+    let isWithin = above.contains(left.span.key) && left.span.trace == right.span.trace
     let overlap = left.span.start <= right.span.end && right.span.start <= left.span.end
     if let id = left.content.responseId, let other = right.content.responseId {
       return id == other
-        && (isWithin || tree.idsAbove(left.span).contains(right.span.id)
+        && (isWithin || tree.keysAbove(left.span).contains(right.span.key)
           || left.span.scope != right.span.scope && overlap)
     }
     let isBeside =
-      left.span.scope != right.span.scope && left.span.parent == right.span.parent && overlap
+      left.span.scope != right.span.scope && left.span.side == right.span.side && overlap
     guard isWithin || isBeside else { return false }
     let (first, second) = (left.content.usage, right.content.usage)
     if let tokens = first.inputTokens, let other = second.inputTokens, tokens != other {
@@ -203,7 +203,7 @@ struct SpanGraph {
       let execution = Execution(
         span: span, tool: SpanTool(of: span, records: records[span.key] ?? []),
         agent: subAgent(of: span), scopes: [span.scope])
-      let above = tree.idsAbove(span)
+      let above = tree.keysAbove(span)
       let name = "the tool \(execution.tool.name)"
       let twin =
         twins.candidates(for: span, named: execution.tool.id, below: above)
@@ -245,8 +245,8 @@ struct SpanGraph {
   /// Whether two spans tell of one execution: the same call, or name, one within the other.
   private func isSame(_ left: Execution, _ right: Execution) -> Bool {
     let isWithin =
-      tree.idsAbove(right.span).contains(left.span.id)
-      || tree.idsAbove(left.span).contains(right.span.id)
+      tree.keysAbove(right.span).contains(left.span.key)
+      || tree.keysAbove(left.span).contains(right.span.key)
     let overlaps = left.span.start <= right.span.end && right.span.start <= left.span.end
     if let id = left.tool.id, let other = right.tool.id {
       return id == other && (isWithin || overlaps && left.span.scope != right.span.scope)
@@ -344,8 +344,8 @@ struct SpanGraph {
   /// A run is over where its root ended without error and its last reply ended by itself.
   private func ending(_ items: SpanItems) -> ParsedEnding? {
     // Where spans name a parent that is not there, the root never came.
-    let ids = Set(spans.map(\.id))
-    let hasLost = spans.contains { span in span.parent.map { !ids.contains($0) } ?? false }
+    let keys = Set(spans.map(\.key))
+    let hasLost = spans.contains { $0.parent != nil && keys.isDisjoint(with: $0.parentKeys) }
     guard !hasLost,
       let root = roots.last(where: { [.agent, .step, .unknown, .handoff].contains($0.kind) }),
       !spans.contains(where: \.isOpen), !roots.contains(where: \.isInterrupted)

@@ -42,6 +42,11 @@ struct TraceSpan: Hashable {
 
   static func key(_ trace: String, _ id: String) -> String { "\(trace) \(id)" }
 
+  /// What its parent may go by: one of its own trace, or one that tells no trace and is the first of its own.
+  var parentKeys: [String] {
+    parent.map { [Self.key(trace, $0), Self.key($0, $0)] } ?? []
+  }
+
   /// An attribute, unless it is absent, null or empty.
   subscript(key: String) -> JSONValue? {
     guard let value = attributes[key], !value.saysNothing else { return nil }
@@ -128,9 +133,7 @@ struct SpanSet {
   /// Whether the parent of a span is there, in the trace of that span: other traces may have the same ids. What tells no
   /// trace is the first of its own.
   func holdsParent(of span: TraceSpan) -> Bool {
-    guard let parent = span.parent else { return true }
-    return indexByID[TraceSpan.key(span.trace, parent)] != nil
-      || indexByID[TraceSpan.key(parent, parent)] != nil
+    span.parent == nil || span.parentKeys.contains { indexByID[$0] != nil }
   }
 
   /// With other spans in the place of these.
