@@ -142,4 +142,64 @@ struct SpanTellingTests {
     let file = try source.imported()
     #expect(file.logs.count == 1 && file.data(.toolResult).count == 2, "\(file.errors)")
   }
+
+  /// A run with the beginnings and ends of calls of one tool, each `word-number` with what it was given and what it tells.
+  private static func halves(
+    _ told: [(half: String, input: Int, output: String?, failure: String?)]
+  ) throws -> ImportedFile {
+    var source = SpanSource()
+    source.add(
+      "a1", under: nil, "agent", 0...100,
+      ["openinference.span.kind": "AGENT", "input.value": "q"])
+    for (index, half) in told.enumerated() {
+      var attributes: JSONObject = [
+        "openinference.span.kind": "TOOL", "tool.parameters": .string("{\"id\":\(half.input)}"),
+      ]
+      if let output = half.output { attributes["output.value"] = .string(output) }
+      source.add(
+        "b\(index)", under: "a1", "tool.look.\(half.half)", (10 + index)...99, attributes,
+        failure: half.failure)
+    }
+    return try source.imported()
+  }
+
+  @Test("calls that were given the same are as many as began, whatever their numbers")
+  func sameHalves() throws {
+    let file = try Self.halves([
+      ("start-1", 7, nil, nil), ("start-2", 7, nil, nil), ("success-6", 7, "r", nil),
+      ("success-7", 7, "r", nil),
+    ])
+    #expect(file.data(.toolResult).map { $0["data"] } == ["r", "r"], "\(file.errors)")
+  }
+
+  @Test(
+    "an end of a call that was given something else is another call, and of a beginning alone nobody knows the end"
+  )
+  func otherHalves() throws {
+    let file = try Self.halves([("start-1", 7, nil, nil), ("success-1", 8, "r", nil)])
+    let calls = file.data(.decision).flatMap { $0["calls"]?.arrayValue ?? [] }
+    #expect(Set(calls.map { $0["input"] }) == [["id": 7], ["id": 8]])
+    #expect(Set(file.data(.toolResult).map { $0["status"] }) == ["error", "ok"])
+    #expect(file.stop == nil)
+  }
+
+  @Test("a call of which only its end says that it failed has failed")
+  func failedFinish() throws {
+    let file = try Self.halves([("start-1", 7, nil, nil), ("finish-1", 7, nil, "boom")])
+    #expect(file.data(.toolResult).map { $0["status"] } == ["error"])
+    #expect(file.data(.toolResult).map { $0["reason"] } == ["boom"])
+  }
+
+  @Test(
+    "what stands under error says that there was one, unless it says nothing",
+    arguments: [
+      ("boom", true), ("{\"message\":\"boom\"}", true), ("true", true), ("false", false),
+      ("{}", false), ("{\"message\":null,\"data\":null}", false), ("None", false), ("0", false),
+    ])
+  func errorAttribute(_ error: String, _ hasFailed: Bool) throws {
+    var source = SpanSource.run()
+    source.spans[2].attributes["error"] = .string(error)
+    let file = try source.imported()
+    #expect(file.data(.toolResult).map { $0["status"] } == [hasFailed ? "error" : "ok"], "\(error)")
+  }
 }

@@ -11,22 +11,33 @@ extension SpanSet {
     guard !halves.isEmpty else { return self }
     var joined = spans
     var places: [Int: Int] = [:]
-    for group in halves.values {
+    // Where it is not known what belongs together, or what became of it.
+    var unclear: [JSONPointer] = []
+    for (_, group) in halves.sorted(by: { $0.key.precedesByUTF8($1.key) }) {
       let ordered = group.sorted { SpanRuns.isBefore(spans[$0], spans[$1]) }
       for place in ordered {
         if let half = spans[place].half { joined[place].tellWhole(half.stem) }
       }
-      let told = ordered.filter { spans[$0].half?.word != "finish" }
-      // That it is over says nothing of its own.
-      if let first = told.first {
-        for place in ordered where !told.contains(place) { places[place] = first }
-      }
-      var open = told.filter { spans[$0].half?.word == "start" }
-      for end in told where spans[end].half?.word != "start" {
-        guard let begun = beginning(of: end, among: open) else { continue }
+      let ends = ordered.filter { !["start", "finish"].contains(spans[$0].half?.word) }
+      let finishes = ordered.filter { spans[$0].half?.word == "finish" }
+      var open = ordered.filter { spans[$0].half?.word == "start" }
+      for end in ends + finishes {
+        guard let (begun, isCertain) = beginning(of: end, among: open) else { continue }
         open.removeAll { $0 == begun }
         joined[begun].take(end: joined[end])
         places[end] = begun
+        if !isCertain { unclear.append(spans[end].pointer) }
+      }
+      // Of what has no end nobody saw what became.
+      for place in open { joined[place].isOpen = true }
+      guard let first = ordered.first(where: { places[$0] == nil && !finishes.contains($0) }) else {
+        continue
+      }
+      // That it is over, behind an end that says how, says nothing of its own; that it failed does.
+      let hasFailed = ordered.contains { joined[$0].hasFailed && !finishes.contains($0) }
+      for place in finishes where places[place] == nil {
+        if joined[place].failure != nil, !hasFailed { unclear.append(spans[place].pointer) }
+        places[place] = first
       }
     }
     let ids = places.reduce(into: [String: String]()) { ids, place in
@@ -45,18 +56,26 @@ extension SpanSet {
       guard let told = set.records.removeValue(forKey: spans[place].key) else { continue }
       set.records[spans[whole].key, default: []] += told
     }
+    set.unread += unclear
     return set
   }
 
-  /// The beginning that an end belongs to; `nil` where there is none, or nobody knows which.
-  private func beginning(of end: Int, among open: [Int]) -> Int? {
-    let before = open.filter { spans[$0].start <= spans[end].start }
+  /// The beginning that an end belongs to, and whether no other may be meant; `nil` where there is none.
+  private func beginning(of end: Int, among open: [Int]) -> (place: Int, isCertain: Bool)? {
     let input = spans[end]["tool.parameters"]
+    let before = open.filter { place in
+      let begun = spans[place]["tool.parameters"]
+      return spans[place].start <= spans[end].start
+        && (input == nil || begun == nil || begun == input)
+    }
     let same = before.filter { input != nil && spans[$0]["tool.parameters"] == input }
     let candidates = same.isEmpty ? before : same
     let number = spans[end].half?.number
-    return candidates.first { spans[$0].half?.number == number }
-      ?? (candidates.count == 1 ? candidates[0] : nil)
+    if let place = candidates.first(where: { spans[$0].half?.number == number }) {
+      return (place, true)
+    }
+    // Of calls that are the same it does not matter which.
+    return candidates.first.map { ($0, candidates.count == 1 || !same.isEmpty) }
   }
 }
 

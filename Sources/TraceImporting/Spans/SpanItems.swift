@@ -179,6 +179,10 @@ struct SpanItems {
       data: execution.tool.data, status: execution.tool.status, agent: execution.agent,
       pointer: execution.span.pointer)
     result.time = execution.span.endTime
+    // What became of a call whose span has not ended nobody saw.
+    if execution.span.isOpen, result.status == .ok, case .absent = result.data {
+      (result.status, result.isEffectUnknown) = (.error, true)
+    }
     return result
   }
 

@@ -71,15 +71,29 @@ struct TraceSpan: Hashable {
     let exception = events.last { $0.name == "exception" }
     let type = text("error.type")
     // The OpenAI Agents SDK's, `{"message","data"}`.
-    let told = self["error"].flatMap { $0.stringValue.flatMap(JSONText.parse) ?? $0 }
+    let told = self["error"].flatMap { $0.stringValue.flatMap(JSONText.any) ?? $0 }
     let isError =
-      hasFailed || type != nil || told?.boolValue == true || told?.objectValue != nil
+      hasFailed || type != nil || told?.saysError == true
       || text("langfuse.observation.level") == "ERROR" || self["gen_ai.tool.status"] == "error"
       || self["lk.function_tool.is_error"]?.boolValue == true
     guard isError else { return nil }
     return exception?.attributes["exception.message"]?.stringValue ?? told?["message"]?.stringValue
-      ?? text("langfuse.observation.status_message", "error.message") ?? statusMessage ?? type
-      ?? "error"
+      ?? text("langfuse.observation.status_message", "error.message") ?? statusMessage
+      ?? (told?.boolValue == nil ? told?.stringValue : nil) ?? type ?? "error"
+  }
+}
+
+extension JSONValue {
+  private static let noErrors: Set<String> = ["", "0", "false", "no", "none", "null", "undefined"]
+
+  /// Whether what stands under `error` says that there was one: a yes, words, or an object with something in it.
+  fileprivate var saysError: Bool {
+    switch self {
+    case .bool(let isSo): isSo
+    case .string(let text): !Self.noErrors.contains(text.lowercased())
+    case .object(let object): object.contains { !$0.value.saysNothing }
+    default: false
+    }
   }
 }
 
