@@ -199,6 +199,48 @@ struct AgentSessionTests {
     #expect(file.stop == stop)
   }
 
+  @Test(
+    "a call that is told while it runs and when it is done is one, and so is one whose end is told twice"
+  )
+  func toldTwice() throws {
+    let part =
+      #""sessionID":"s","part":{"messageID":"m","id":"2","type":"tool","callID":"c","tool":"bash""#
+    let openCode = try ImportedFile(
+      #"""
+      {"type":"step_start","timestamp":1765000000000,"sessionID":"s","part":{"id":"1","messageID":"m","type":"step-start"}}
+      {"type":"tool_use","timestamp":1765000001000,\#(part),"state":{"status":"running","input":{"command":"ls"}}}}
+      {"type":"tool_use","timestamp":1765000002000,\#(part),"state":{"status":"completed","input":{"command":"ls"},"output":"a"}}}
+      """#, name: "s.jsonl")
+    let done =
+      #"{"type":"item.completed","item":{"id":"item_1","type":"command_execution","command":"ls","aggregated_output":"a","exit_code":0,"status":"completed"}}"#
+    let codex = try ImportedFile(
+      #"""
+      {"type":"thread.started","thread_id":"t"}
+      {"type":"turn.started"}
+      \#(done)
+      \#(done)
+      """#, name: "s.jsonl")
+    for file in [openCode, codex] {
+      let calls = file.data(.decision).flatMap { $0["calls"]?.arrayValue ?? [] }
+      #expect(calls.count == 1, "\(file.errors)")
+      #expect(file.data(.toolResult).map { $0["status"] } == ["ok"])
+    }
+  }
+
+  @Test("what Codex does behind the end of a turn takes back that the run had ended well")
+  func behindTheEndOfATurn() throws {
+    let file = try ImportedFile(
+      #"""
+      {"type":"thread.started","thread_id":"t"}
+      {"type":"turn.started"}
+      {"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"Done."}}
+      {"type":"turn.completed","usage":{"input_tokens":9,"output_tokens":2}}
+      {"type":"item.started","item":{"id":"item_1","type":"command_execution","command":"rm x","aggregated_output":"","exit_code":null,"status":"in_progress"}}
+      """#, name: "s.jsonl")
+    #expect(file.stop == nil, "\(file.errors)")
+    #expect(file.data(.runStarted).first != nil)
+  }
+
   @Test("what opencode prints is a reply for each step, with its calls and what they gave back")
   func streamOfOpenCode() throws {
     let part = #""sessionID":"s","messageID":"m""#

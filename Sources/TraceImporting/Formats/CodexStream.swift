@@ -22,13 +22,18 @@ enum CodexStream: AgentSessions {
   private struct Stream {
     /// Where the calls stand in the graph that have begun, by the ids of their items, which each thread counts anew.
     private var begun: [String: Int] = [:]
+    /// The items that are done, by their ids.
+    private var done: [String: JSONValue] = [:]
 
     mutating func take(_ line: JSONValue, at pointer: JSONPointer, into graph: inout CallGraph) {
       switch line["type"]?.stringValue {
       case "thread.started":
-        begun = [:]
+        (begun, done) = ([:], [:])
+        graph.ending = nil
         graph.labels["thread_id"] = graph.labels["thread_id"] ?? line["thread_id"]
-      case "turn.started": graph.ending = nil
+      case "turn.started":
+        graph.ending = nil
+        done = [:]
       case "turn.completed": complete(line, at: pointer, &graph)
       case "turn.failed":
         graph.ending = ParsedEnding(
@@ -37,9 +42,12 @@ enum CodexStream: AgentSessions {
         guard let item = line["item"], let type = item["type"]?.stringValue else {
           return graph.unread.append(pointer)
         }
+        graph.ending = nil
         take(item, type, isDone: line["type"] == "item.completed", at: pointer, &graph)
       // Of a connection that is tried again it speaks as well.
-      case "error": if line.mayHoldCall { graph.unread.append(pointer) }
+      case "error":
+        graph.ending = nil
+        if line.mayHoldCall { graph.unread.append(pointer) }
       default: if !line.saysNothing { graph.unread.append(pointer) }
       }
     }
@@ -71,6 +79,8 @@ enum CodexStream: AgentSessions {
       let id = call.id ?? ""
       // Of one without an id nobody knows which end is its.
       guard isDone || !id.isEmpty else { return graph.unread.append(place) }
+      // Told again.
+      if isDone, !id.isEmpty, done[id] == item { return }
       if let index = begun[id], case .reply(var reply) = graph.items[index] {
         // What it was given may be told only once it is done.
         reply.calls = [call]
@@ -86,6 +96,7 @@ enum CodexStream: AgentSessions {
       }
       guard isDone else { return }
       begun[id] = nil
+      if !id.isEmpty { done[id] = item }
       graph.items.append(.result(Self.result(of: item, call, at: place)))
     }
 

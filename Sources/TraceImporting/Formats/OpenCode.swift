@@ -87,6 +87,11 @@ enum OpenCode: AgentSessions {
     var message =
       step
       ?? ReadMessage(.assistant, nil, of: line, at: pointer, time: line["timestamp"]?.sessionTime)
+    if type == "tool", let id = part["callID"]?.stringValue {
+      // What was told of the call before it was done.
+      message.calls.removeAll { $0.id == id }
+      message.results.removeAll { $0.id == id }
+    }
     take(part, at: pointer.appending("part"), into: &message, &graph)
     guard type == "step-finish" else {
       step = message
