@@ -104,6 +104,19 @@ extension JSONValue {
     }
   }
 
+  private static let noErrors: Set<String> = ["", "0", "false", "no", "none", "null", "undefined"]
+
+  /// Whether what stands under `error` says that there was one: a yes, words, another number than 0, or an object with
+  /// something in it.
+  var saysError: Bool {
+    switch self {
+    case .bool(let isSo): isSo
+    case .string(let text): !Self.noErrors.contains(text.lowercased())
+    case .object(let object): object.contains { !$0.value.saysNothing }
+    default: !saysNothing && self != 0
+    }
+  }
+
   /// Whether something in it has the form of a call, in whatever spelling: a key that says so, or a name
   /// beside arguments. Of what was kept as bytes nobody knows.
   var mayHoldCall: Bool {

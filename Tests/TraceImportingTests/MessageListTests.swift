@@ -239,7 +239,9 @@ struct MessageListTests {
       (#""metadata":{"error":"boom"}"#, false), (#""timed_out":true"#, false),
       (#""completed":false"#, false), (#""terminated_by":"max_steps""#, false),
       (#""error":null,"timed_out":false,"completed":true"#, true), (#""info":{"task":"t"}"#, true),
-      (#""exit_status":"submitted","error":0"#, true),
+      (#""exit_status":"submitted","error":0"#, true), (#""exit_code":1"#, false),
+      (#""timed_out":"true""#, false), (#""completed":"false""#, false),
+      (#""exit_code":0,"error":"None","exception":{"type":null}"#, true),
     ])
   func accountOfEnd(_ member: String, _ isOver: Bool) throws {
     for roles in ["user assistant", "human ai"] {

@@ -277,10 +277,13 @@ extension JSONObject {
   private var isBrokenOff: Bool {
     contains { member in
       let key = JSONValue.plainKey(member.key)
+      // Some write a yes as a text.
+      let word = member.value.stringValue?.lowercased()
+      let isSo = word == "true" ? true : word == "false" ? false : member.value.boolValue
       return switch member.value {
-      case .bool(let isSo): (isSo ? Self.cutKeys : Self.doneKeys).contains(key)
+      case _ where isSo != nil: (isSo == true ? Self.cutKeys : Self.doneKeys).contains(key)
       case .string(let word) where Self.stateKeys.contains(key): FinishWord.isBrokenOff(word)
-      default: Self.errorKeys.contains(key) && !member.value.saysNothing && member.value != 0
+      default: Self.errorKeys.contains(key) && member.value.saysError
       }
     }
   }
@@ -299,7 +302,8 @@ extension JSONObject {
     "terminatedby", "termination", "terminationreason",
   ]
   private static let errorKeys: Set<String> = [
-    "error", "errormessage", "errortype", "exception", "exceptioninfo", "traceback",
+    "error", "errormessage", "errortype", "exception", "exceptioninfo", "exitcode", "returncode",
+    "traceback",
   ]
   private static let cutKeys: Set<String> = [
     "aborted", "canceled", "cancelled", "crashed", "error", "failed", "interrupted", "iserror",

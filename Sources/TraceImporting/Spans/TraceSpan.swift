@@ -83,20 +83,6 @@ struct TraceSpan: Hashable {
   }
 }
 
-extension JSONValue {
-  private static let noErrors: Set<String> = ["", "0", "false", "no", "none", "null", "undefined"]
-
-  /// Whether what stands under `error` says that there was one: a yes, words, or an object with something in it.
-  fileprivate var saysError: Bool {
-    switch self {
-    case .bool(let isSo): isSo
-    case .string(let text): !Self.noErrors.contains(text.lowercased())
-    case .object(let object): object.contains { !$0.value.saysNothing }
-    default: false
-    }
-  }
-}
-
 /// What a run of spans is made of.
 struct SpanSet {
   /// By id, each once.
