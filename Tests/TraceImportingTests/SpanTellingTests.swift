@@ -90,6 +90,18 @@ struct SpanTellingTests {
     #expect(called == [["look"], ["delete"]])
   }
 
+  @Test("a record that tells of a call marks its trace where its span is not there")
+  func recordsWithoutSpan() throws {
+    let requests = Self.requests(namingTrace: true)
+    // Those of the first trace: its agent, its model's call, and the record of that.
+    for (kept, calls) in [([0, 1, 2], nil), ([0, 2], "partial")] as [([Int], JSONValue?)] {
+      let file = try ImportedFile(
+        SpanSource().lines(kept.map { requests[$0] }), name: "t.jsonl")
+      #expect(file.logs.count == 1)
+      #expect(file.data(.runStarted).first?["recorded"]?["calls"] == calls)
+    }
+  }
+
   @Test(
     "a record that names no trace is of nobody where several spans may be meant, and calls are marked"
   )

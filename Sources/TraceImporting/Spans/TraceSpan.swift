@@ -93,6 +93,8 @@ struct SpanSet {
   private var tellingCount = 0
   /// Log records that belong to a span, by its key.
   var records: [String: [TraceSpan.Event]] = [:]
+  /// Where the first record of each key stands, with its trace.
+  private var recordPlaces: [String: (trace: String, pointer: JSONPointer)] = [:]
   /// Those that name a span and no trace, by the span's id, until ``settled()``.
   private var recordsOfNoTrace: [String: [TraceSpan.Event]] = [:]
   /// Where something stands that is no span and may be a call.
@@ -151,11 +153,18 @@ struct SpanSet {
       spans[index].pointer = place
       if let told = tellings[index] { tellings[index] = told.mapValues { _ in place } }
     }
+    for (key, place) in recordPlaces {
+      recordPlaces[key] = (place.trace, JSONPointer(tokens: ["records", key]))
+    }
   }
 
   /// Takes in a log record of a span; of whichever trace, where it names none.
-  mutating func add(_ record: TraceSpan.Event, of span: String, trace: String?) {
+  mutating func add(
+    _ record: TraceSpan.Event, of span: String, trace: String?, at pointer: JSONPointer
+  ) {
     if let trace {
+      let key = TraceSpan.key(trace, span)
+      if recordPlaces[key] == nil { recordPlaces[key] = (trace, pointer) }
       records[TraceSpan.key(trace, span), default: []].append(record)
     } else {
       recordsOfNoTrace[span, default: []].append(record)
@@ -186,8 +195,17 @@ struct SpanSet {
         set.records[TraceSpan.key(trace, id), default: []] += told
       }
     }
-    set.unread += lost.values.sorted(by: SpanRuns.isBefore).map(\.pointer)
+    set.unread += lost.values.sorted(by: SpanRuns.isBefore).map(\.pointer) + recordsWithoutSpan
     return set
+  }
+
+  /// Where records tell of calls in a trace that is there, and their span is not.
+  private var recordsWithoutSpan: [JSONPointer] {
+    let traces = Set(spans.map(\.trace))
+    return recordPlaces.filter { key, place in
+      indexByID[key] == nil && traces.contains(place.trace)
+        && records[key]?.contains { JSONValue.object($0.attributes).mayHoldCall } == true
+    }.sorted { $0.key.precedesByUTF8($1.key) }.map(\.value.pointer)
   }
 }
 
@@ -446,7 +464,8 @@ enum OtlpReader {
         if value.mayHoldCall { set.addUnread(value, at: place) }
         continue
       }
-      set.add(record, of: id, trace: trace)
+      let place = pointer.appending("logRecords").appending(String(index))
+      set.add(record, of: id, trace: trace, at: place)
     }
   }
 
