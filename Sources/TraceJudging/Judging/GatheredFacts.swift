@@ -84,6 +84,10 @@ public struct GatheredFacts: Sendable {
   private(set) var stops: [StopFact] = []
   private(set) var invalidDecisions: [(seq: Int, step: Int)] = []
   private(set) var notes: [Note] = []
+  /// Whether notes were written, and whether some were read, of which the log does not say which.
+  private(set) var unreadNotes: (written: Bool, read: Bool) = (false, false)
+  /// Whether somebody said something of a call that is no approval of a form that is known.
+  private(set) var lacksApprovals = false
   private(set) var efforts: [String: Effort] = [:]
   /// What each tool does to the world, where its definition says so.
   private(set) var sideEffects: [String: SideEffect] = [:]
@@ -155,7 +159,10 @@ public struct GatheredFacts: Sendable {
           rule: event.data["ruleId"]?.stringValue, reason: event.data["reason"],
           found: RecordedFinding(context: event.data["context"])))
     case .approval:
-      guard let approval = try? Approval(decoding: event.data) else { return }
+      guard let approval = try? Approval(decoding: event.data) else {
+        lacksApprovals = true
+        break
+      }
       approvals.append(
         ApprovalFact(
           seq: event.seq, step: event.step, runId: event.runId, approval: approval))
@@ -295,17 +302,31 @@ public struct GatheredFacts: Sendable {
     efforts[callId] = effort
   }
 
+  /// Where attempts begin beyond the first of their call. Of calls that share an id each is told once.
+  func retries(of calls: [Trajectory.Call]) -> [Int] {
+    var seen: Set<String> = []
+    return calls.flatMap { call in
+      guard let retries = efforts[call.outline.callId]?.retries, !retries.isEmpty,
+        seen.insert(call.outline.callId).inserted
+      else { return [] as [Int] }
+      return retries
+    }
+  }
+
   /// Whether a call ran of which neither an attempt was seen, nor how many there were: an import's.
   func lacksAttempts(of call: Trajectory.Call) -> Bool {
     call.isExecuted && efforts[call.outline.callId].map { $0.attempts == 0 } ?? true
   }
 
   private mutating func apply(note event: Event) {
-    guard let note = try? MemoryNote(decoding: event.data) else { return }
+    let isWritten = event.type == .memoryWritten
+    guard let note = try? MemoryNote(decoding: event.data) else {
+      if isWritten { unreadNotes.written = true } else { unreadNotes.read = true }
+      return
+    }
     notes.append(
       Note(
-        seq: event.seq, isWritten: event.type == .memoryWritten, scope: note.scope, key: note.key,
-        value: note.value))
+        seq: event.seq, isWritten: isWritten, scope: note.scope, key: note.key, value: note.value))
   }
 
   /// Whether the times of events matter that nobody looks at: a run has gone on as long as its last event says.

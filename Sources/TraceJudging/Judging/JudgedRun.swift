@@ -26,7 +26,11 @@ struct JudgedRun {
     self.aids = aids
     var indices: [String: Int] = [:]
     if !self.gathered.facts.isEmpty {
-      for (index, call) in view.calls.enumerated() { indices[call.outline.callId] = index }
+      for (index, call) in view.calls.enumerated()
+      // What is said by an id is said of the call that a decision holds.
+      where !call.outline.isStray || indices[call.outline.callId] == nil {
+        indices[call.outline.callId] = index
+      }
     }
     callIndices = indices
   }
@@ -160,7 +164,7 @@ struct JudgedRun {
 
   /// Where attempts begin beyond the first of their call.
   func retries(of calls: [Trajectory.Call]) -> [Int] {
-    calls.flatMap { gathered.efforts[$0.outline.callId]?.retries ?? [] }.sorted()
+    gathered.retries(of: calls).sorted()
   }
 }
 

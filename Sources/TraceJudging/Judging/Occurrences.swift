@@ -79,7 +79,8 @@ extension JudgedRun {
       case .called, .proposed, .returned, .invalidDecision:
         recorded["model"] == "none" || view.lacksCalls
       case .answer: recorded["model"] == "none"
-      case .verdict, .approval: recorded["policy"] != nil || view.lacksCalls
+      case .verdict: recorded["policy"] != nil || view.lacksCalls
+      case .approval: recorded["policy"] != nil || view.lacksCalls || gathered.lacksApprovals
       case .stop: recorded["stop"] != nil
       case .reply: false
       }

@@ -321,8 +321,7 @@ extension RunTotals {
         .tokens: Double(usage.inputTokens) + Double(usage.outputTokens),
         .inputTokens: Double(usage.inputTokens), .outputTokens: Double(usage.outputTokens),
         .cost: usage.cost, .seconds: Double(gathered.elapsedMicroseconds) / 1e6,
-        .retries: Double(
-          calls.reduce(0) { $0 + (gathered.efforts[$1.outline.callId]?.retries.count ?? 0) }),
+        .retries: Double(gathered.retries(of: calls).count),
         .errors: Double(calls.count { $0.outline.hasFailed }),
       ], mayBeMore: more)
   }

@@ -177,9 +177,13 @@ extension JudgedRun {
     if let value = rule.value { what += " that says \(CallWording.short(value.description))" }
     // An import has no channel for notes.
     let isImport = !view.trajectory.recorded.isEmpty
+    let isUnread = rule.isWritten ? gathered.unreadNotes.written : gathered.unreadNotes.read
+    func whyMore() -> String {
+      if isUnread { return "of a note the log does not say which it is" }
+      return view.gaps.isEmpty ? "an import does not tell of memory" : view.whyHidden
+    }
     return count(
       rule.name, rule.times, rule.isForbidden, found,
-      mayBeMore: !view.gaps.isEmpty || isImport, what,
-      whyMore: view.gaps.isEmpty ? "an import does not tell of memory" : view.whyHidden)
+      mayBeMore: !view.gaps.isEmpty || isImport || isUnread, what, whyMore: whyMore())
   }
 }

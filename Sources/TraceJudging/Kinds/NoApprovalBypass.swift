@@ -133,7 +133,7 @@ extension JudgedRun {
         .unverifiable, [],
         "Whether a call ran without approval cannot be seen: \(view.whyHidden).")
     }
-    if view.trajectory.recorded["policy"] != nil {
+    if view.trajectory.recorded["policy"] != nil || gathered.lacksApprovals {
       return outcome(.unverifiable, [], "What policy said was not recorded.")
     }
     let wasAsked = gathered.verdicts.first { $0.status == .approvalRequired || $0.found.isCovered }
