@@ -145,7 +145,12 @@ public struct DecisionPayload: Sendable, Hashable {
     isOfUser = try reader.optionalBool(SimulatedUser.key) ?? false
     var calls: [ProposedCall] = []
     for call in try reader.objects("calls") { calls.append(try ProposedCall(reader: call)) }
-    switch try reader.string("kind") {
+    let kind = try reader.string("kind")
+    // Nobody knows what becomes of calls that stand beside something else.
+    guard calls.isEmpty || kind == "tool" || kind == "invalid" else {
+      throw reader.error("calls", "there only where the kind is tool or invalid")
+    }
+    switch kind {
     case "answer":
       decision = .answer(
         text: try reader.text("text"), evidenceRefs: try reader.strings("evidenceRefs"))
