@@ -46,6 +46,53 @@ struct RecordedRunTests {
     #expect(run.trajectory.gaps.isEmpty)
   }
 
+  @Test("what contradicts itself is judged the same in a hurry and plainly")
+  func contradictions() throws {
+    let folder = try TemporaryFolder()
+    let events = try Fixture.events(Fixture.run("refund-drafted"))
+    let last = events.count - 1
+    let result = try #require(events.firstIndex { $0.type == .toolResult })
+    let start = try #require(events.firstIndex { $0.type == .toolStarted })
+    var changed: [[Event]] = []
+    for (place, key, value) in [
+      (result, "tool", "wipe"), (start, "tool", "wipe"), (result, "status", "done"),
+      (last, "answer", "another"),
+    ] as [(Int, String, JSONValue)] {
+      var copy = events
+      copy[place].data[key] = value
+      changed.append(copy)
+    }
+    for place in [start, result] {
+      var copy = events
+      copy.insert(events[place], at: result + 1)
+      for index in copy.indices { copy[index].seq = index }
+      changed.append(copy)
+    }
+    for (number, events) in changed.enumerated() {
+      let path = folder.path("\(number).jsonl.gz")
+      let writer = try LogWriter(creating: path)
+      for event in events { try writer.append(event, isEffectAhead: false) }
+      _ = try writer.close()
+      for expected in [
+        ["toolsNotCalled": ["wipe"], "maxToolCalls": 99], ["answer": ["$contains": "a"]],
+        ["stopReason": "success"], ["toolsCalled": [["tool": "*", "status": "ok"]]],
+      ] as [JSONObject] {
+        let expectations = try expecting(expected)
+        let run = try RecordedRun(path: path, for: expectations)
+        let plain = Trajectory(of: events)
+        #expect(run.trajectory.recorded == plain.recorded)
+        #expect(
+          Judge.judge(run.trajectory, against: expectations).outcomes.map(\.outcome)
+            == Judge.judge(plain, against: expectations).outcomes.map(\.outcome))
+        if let summed = RecordedRun(endOf: path, for: expectations) {
+          #expect(
+            Judge.judge(summed.trajectory, against: expectations).outcomes.map(\.outcome)
+              == Judge.judge(plain, against: expectations).outcomes.map(\.outcome))
+        }
+      }
+    }
+  }
+
   @Test("a log cut anywhere has a gap behind its last event, unless its run was over")
   func cut() throws {
     let folder = try TemporaryFolder()

@@ -48,29 +48,89 @@ class Facts:
         self.calls = [Call(event, number, data, unmarked) for number, event in enumerate(self.decisions)
                       for data in event["data"].get("calls") or []]
         self.by_id = {call.callId: call for call in self.calls}
+        if any(not call.tool and not call.is_invalid for call in self.calls):
+            self.lack("calls")
+        is_over = self.goes_on_behind_end = False
         for event in events:
-            if event["type"] in ("tool_started", "tool_result") and event["data"]["callId"] not in self.by_id:
-                # It tells of a call whose decision is not there: nobody knows its input.
-                data = event["data"]
-                call = Call(event, None, {"callId": data["callId"], "name": data.get("tool") or ""}, unmarked)
-                call.input = LOST
-                if not call.tool:
+            data = event["data"]
+            if is_over and event["type"] in ("decision", "policy_decision", "tool_started", "tool_result", "stop"):
+                self.goes_on_behind_end = True
+                self.lack("stop")
+            if event["type"] in ("stop", "run_resumed"):
+                is_over = event["type"] == "stop" and data["final"]
+            if event["type"] == "policy_decision" and data["status"] not in ("allow", "deny", "approval_required"):
+                self.lack("policy")
+            call = self.by_id.get(data.get("callId"))
+            if event["type"] in ("tool_started", "tool_result") and (call is None or self.tells_of_another(call, event)):
+                # It tells of a call whose decision is not there: nobody knows its input, unless it is one that
+                # begins once more.
+                stray = Call(event, None, {"callId": data["callId"], "name": data.get("tool") or ""}, unmarked)
+                stray.input = LOST
+                if call:
+                    stray.caller, stray.is_of_user = call.caller, call.is_of_user
+                    stray.tool = stray.tool or call.tool
+                    if stray.tool == call.tool:
+                        stray.input = call.input
+                if not stray.tool:
                     # Any call may be meant.
-                    self.recorded = dict(self.recorded, calls="partial")
-                self.calls.append(call)
-                self.by_id[call.callId] = call
-            call = self.by_id.get(event["data"].get("callId"))
+                    self.lack("calls")
+                self.calls.append(stray)
+                self.by_id[stray.callId] = call = stray
             if call is None:
                 continue
             if event["type"] == "policy_decision":
-                call.verdicts.append(event)
+                if data.get("tool") and call.tool and data["tool"] != call.tool:
+                    self.lack("policy")
+                else:
+                    call.verdicts.append(event)
             elif event["type"] == "tool_started":
                 call.starts.append(event)
             elif event["type"] == "tool_result":
+                if not self.is_understood(event):
+                    self.lack("tools")
                 call.result = event
         answers = [event for event in self.decisions if event["data"]["kind"] == "answer"]
         self.answer = answers[-1] if answers else None
         self.is_import = "source" in events[0]["data"] or "tools" in self.recorded
+
+    def lack(self, channel):
+        """Takes in that something of a channel is there and cannot be told."""
+        if channel not in self.recorded:
+            self.recorded = dict(self.recorded, **{channel: "partial"})
+
+    @staticmethod
+    def is_understood(result):
+        """Whether the status of a result is one that is known."""
+        return result["data"]["status"] in ("ok", "error", "refused", "returned")
+
+    def gives_another_answer(self):
+        """Whether the stop of a run that went well gives another answer than its last decision."""
+        if self.stop is None or self.answer is None or self.stop["data"]["reason"] != "success":
+            return False
+        told, given = self.stop["data"].get("answer"), self.answer["data"]["text"]
+        return isinstance(told, str) and isinstance(given, str) and "«redacted" not in told + given and told != given
+
+    def tells_of_another(self, call, event):
+        """Whether a start or a result tells of another call than the last of its id: it names another tool, or
+        begins what has ended, or as an attempt that has begun."""
+        data = event["data"]
+        if data.get("tool") and call.tool and data["tool"] != call.tool:
+            self.lack("calls")
+            return True
+        result = call.result
+        status = result and ("unknown" if result["data"].get("effect") == "unknown" else result["data"]["status"])
+        if event["type"] == "tool_result":
+            if result and status != "unknown" and not any(start["seq"] > result["seq"] for start in call.starts):
+                # The same is said twice, or it ran twice.
+                self.lack("calls")
+            return False
+        known = self.tools().get(call.tool, {})
+        if known.get("sideEffect") == "read" or known.get("idempotent"):
+            return False
+        if status in ("ok", "refused", "returned"):
+            return True
+        return (status != "error" and bool(call.starts)
+                and data.get("attempt", 1) <= call.starts[-1]["data"].get("attempt", 1))
 
     # Calls
 
@@ -97,7 +157,7 @@ class Facts:
             return None
         if call.starts or (call.result and call.result["data"]["status"] in ("ok", "error", "returned")):
             return True
-        if call.result is None and self.may_hide_end(call):
+        if (call.result is None or not self.is_understood(call.result)) and self.may_hide_end(call):
             return None
         return False
 
@@ -122,9 +182,11 @@ class Facts:
 
     def status(self, call):
         """The status of a call; OPEN where it cannot be seen, None where the call has none."""
-        if call.result:
+        if call.result and self.is_understood(call.result):
             data = call.result["data"]
             return "unknown" if data.get("effect") == "unknown" else data["status"]
+        if call.result:
+            return "unknown" if call.starts else OPEN
         if self.may_hide_end(call) and (not call.is_invalid or "tools" in self.recorded):
             return OPEN
         return "unknown" if call.starts else None

@@ -24,7 +24,7 @@ def at_most(limit, low, may_be_more):
 def stop_reason(facts, asked):
     if facts.is_torn:
         return "unverifiable"
-    if facts.stop is None:
+    if facts.stop is None or facts.goes_on_behind_end:
         return "unverifiable"
     return "pass" if facts.stop["data"]["reason"] in as_list(asked) else "fail"
 
@@ -62,7 +62,7 @@ def outcome_of(answer):
 
 def is_answer_open(facts):
     """Whether the last answer may be another than the one that is seen."""
-    return facts.hides_later(facts.answer["seq"] if facts.answer else -1)
+    return facts.hides_later(facts.answer["seq"] if facts.answer else -1) or facts.gives_another_answer()
 
 
 def answer(facts, asked):

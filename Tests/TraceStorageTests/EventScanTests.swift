@@ -69,6 +69,18 @@ struct EventScanTests {
     #expect(Self.scanned(Array(line.utf8), .init(keys: Self.keys)) == nil)
   }
 
+  @Test("on a call name its tool, and of a start the attempt")
+  func callNotes() {
+    func note(_ line: some Sequence<UInt8>) -> CallNote? {
+      Array(line).withUnsafeBufferPointer { EventScan.callNote(of: $0) }
+    }
+    let line = Array(
+      #"{"seq":1,"step":1,"type":"tool_started","runId":"r","t":2,"data":{"attempt":2,"callId":"1.1.0","idempotencyKey":"r/1.1.0","tool":"pay"}}"#
+        .utf8)
+    #expect(note(line)?.tool == "pay" && note(line)?.attempt == 2)
+    for length in 0..<line.count { #expect(note(line.prefix(length)) == nil) }
+  }
+
   @Test("may be the names in a list of objects")
   func lists() {
     let line = Array(

@@ -24,14 +24,32 @@ public struct CallNote: Sendable {
   public var status: String?
   /// Whether nobody knows what the tool did.
   public var isEffectUnknown: Bool
+  /// The tool that the event names; `nil` where it names none.
+  public var tool: String?
+  /// Of a start which attempt it is; `nil` where it does not say.
+  public var attempt: Int?
 
   /// The word of one event; a later one may say more of the call.
-  public init(seq: Int, type: EventType, callId: String, status: String?, isEffectUnknown: Bool) {
+  public init(
+    seq: Int, type: EventType, callId: String, status: String?, isEffectUnknown: Bool,
+    tool: String? = nil, attempt: Int? = nil
+  ) {
+    self.tool = tool
+    self.attempt = attempt
     self.seq = seq
     self.type = type
     self.callId = callId
     self.status = status
     self.isEffectUnknown = isEffectUnknown
+  }
+
+  /// The word of an event that carries this id.
+  init(_ event: Event, callId: String) {
+    self.init(
+      seq: event.seq, type: event.type, callId: callId,
+      status: event.data["status"]?.stringValue,
+      isEffectUnknown: event.data["effect"] == "unknown", tool: event.data["tool"]?.stringValue,
+      attempt: event.data["attempt"]?.intValue)
   }
 }
 
@@ -116,19 +134,13 @@ public struct CallOutline: Sendable, Hashable {
     isStarted || resultStatus == .ok || resultStatus == .error || resultStatus == .returned
   }
 
+  /// Whether the word of its result is none that is known. Not known from a summary.
+  var isResultUnread: Bool { resultSeq != nil && resultStatus == nil }
+
   /// Whether its tool failed, also where nobody knows what that did.
   public var hasFailed: Bool { resultStatus == .error }
 
   private var isStarted: Bool { startedSeq != nil || isStartUnnumbered }
-
-  /// Takes in an event that carries this call's id.
-  mutating func apply(_ event: Event) {
-    apply(
-      CallNote(
-        seq: event.seq, type: event.type, callId: callId,
-        status: event.data["status"]?.stringValue,
-        isEffectUnknown: event.data["effect"] == "unknown"))
-  }
 
   /// Takes in what an event says of this call.
   mutating func apply(_ note: CallNote) {

@@ -16,6 +16,11 @@ public struct RunSummary: Sendable, Hashable {
   private var mayHideCalls = false
   /// Whether a tool was called of which the name is not told.
   private var mayHideTool = false
+  /// Whether what some events say does not fit what others do, so that only all of them together tell.
+  private var isContradicted = false
+  private var contradictions = CallContradictions()
+  /// Whether the run may not go on.
+  private var isOver = false
   private var nextSeq = 0
 
   /// The summary of nothing.
@@ -33,6 +38,7 @@ public struct RunSummary: Sendable, Hashable {
       if event.beginsPipelineAlone { mayHideCalls = true }
     case .unseen: recorded.formUnion(Unseen.channels(in: event.data))
     case .decision:
+      if isOver { isContradicted = true }
       guard let payload = try? DecisionPayload(decoding: event.data) else {
         mayHideCalls = true
         return
@@ -41,17 +47,22 @@ public struct RunSummary: Sendable, Hashable {
     case .policyDecision, .toolStarted, .toolResult:
       // What a child calls stands in its own log.
       if event.data["child"] != nil { mayHideCalls = true }
+      if isOver { isContradicted = true }
       guard let callId = event.data["callId"]?.stringValue else { return }
+      let note = CallNote(event, callId: callId)
       if let index = outlines.lastIndex(where: { $0.callId.hasSameUTF8(as: callId) }) {
-        outlines[index].apply(event)
+        apply(note, at: index)
       } else if var stray = CallOutline(stray: callId, event), hasAllCalls {
         // Which tool it was nobody knows; an import says so itself.
         if stray.tool.isEmpty, recorded["calls"] == nil { mayHideTool = true }
-        stray.apply(event)
+        stray.apply(note)
+        if stray.isResultUnread { isContradicted = true }
         strays.append(event.seq)
         append(stray)
       }
     case .stop:
+      if isOver { isContradicted = true }
+      isOver = event.data["final"] != false
       stop = .object(
         JSONObject(present: [
           ("reason", event.data["reason"]), ("detail", event.data["detail"]),
@@ -61,6 +72,7 @@ public struct RunSummary: Sendable, Hashable {
     case .runResumed:
       stop = .null
       answer = nil
+      isOver = false
     default: break
     }
   }
@@ -69,6 +81,15 @@ public struct RunSummary: Sendable, Hashable {
   public mutating func markGap(through last: Int) {
     mayHideCalls = true
     nextSeq = last + 1
+  }
+
+  private mutating func apply(_ note: CallNote, at index: Int) {
+    if contradictions.fault(in: note, of: outlines[index], at: index) != nil {
+      isContradicted = true
+    }
+    contradictions.take(note, of: outlines[index], at: index)
+    outlines[index].apply(note)
+    if note.type == .toolResult, outlines[index].isResultUnread { isContradicted = true }
   }
 
   private mutating func append(_ payload: DecisionPayload, seq: Int) {
@@ -96,6 +117,15 @@ public struct RunSummary: Sendable, Hashable {
     var copy = self
     copy.outlines.removeAll { strays.contains($0.seq) }
     copy.mayHideTool = false
+    copy.isContradicted = false
+    return copy
+  }
+
+  /// The same as writers made it that did not see what contradicts itself; `nil` where nothing does.
+  public var withoutContradictions: RunSummary? {
+    guard isContradicted else { return nil }
+    var copy = self
+    copy.isContradicted = false
     return copy
   }
 
@@ -104,7 +134,7 @@ public struct RunSummary: Sendable, Hashable {
   public func encoded(totals: Totals) -> JSONValue {
     var data: JSONObject = ["totals": .object(totals.encoded), "stop": stop]
     data["answer"] = answer
-    if mayHideCalls || mayHideTool { data["mayHideCalls"] = true }
+    if mayHideCalls || mayHideTool || isContradicted { data["mayHideCalls"] = true }
     if !recorded.isEmpty { data["recorded"] = .object(recorded.object) }
     if hasAllCalls { data["calls"] = .array(outlines.map(\.encoded)) }
     for key in ["calls", "answer"] where CanonicalJSON.encode(.object(data)).count > Self.limitBytes

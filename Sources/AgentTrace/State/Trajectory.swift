@@ -104,6 +104,8 @@ public struct Trajectory: Sendable {
     public var name: String
     /// The JSON Schema of its input; `nil` where the definition has none, or it was not read.
     public var inputSchema: JSONValue?
+    /// Whether its definition says that a second call does no more than the first: it only reads, or is idempotent.
+    public var isSafeTwice: Bool
   }
 
   /// A hole in the log: events that are not there.
@@ -155,6 +157,8 @@ public struct Trajectory: Sendable {
   public private(set) var answer: Answer?
   /// How it ended; `nil` while it has not, also where it was resumed since.
   public private(set) var stop: StopFact?
+  /// Whether something was done, or it ended once more, behind a stop that says that it may not go on.
+  public private(set) var goesOnBehindEnd = false
   /// Names of all tools the run had; `nil` where that was not recorded.
   public private(set) var toolNames: [String]?
   /// The tools whose definitions were read, each with what it says of its input.
@@ -175,6 +179,7 @@ public struct Trajectory: Sendable {
   private var inputBytes = 0
 
   private var groups = 0
+  private var contradictions = CallContradictions()
   /// Where each call stands, by its id; empty where there are so few that looking through them costs less.
   private var indexByCallID: [String: UInt32] = [:]
   private static let fewCalls = 16
@@ -205,10 +210,7 @@ public struct Trajectory: Sendable {
     case .runResumed:
       stop = nil
       if tasks != nil, let others = Task.all(in: event.data) { tasks = others }
-    case .stop:
-      guard let stop = try? Stop(decoding: event.data) else { return }
-      self.stop = StopFact(
-        reason: stop.reason, detail: stop.detail, isFinal: stop.isFinal, seq: event.seq)
+    case .stop: apply(stop: event)
     default: break
     }
   }
@@ -252,13 +254,41 @@ public struct Trajectory: Sendable {
 
   private mutating func add(tools definitions: [JSONValue]) {
     let tools = definitions.compactMap { tool in
-      (tool["name"]?.stringValue).map { Tool(name: $0, inputSchema: tool["inputSchema"]) }
+      (tool["name"]?.stringValue).map {
+        Tool(
+          name: $0, inputSchema: tool["inputSchema"],
+          isSafeTwice: tool["sideEffect"] == "read" || tool["idempotent"] == true)
+      }
     }
     self.tools += tools
     toolNames = (toolNames ?? []) + tools.map(\.name)
   }
 
+  /// Takes in that something is done: behind a final stop nobody knows which of both is true.
+  private mutating func noteAct() {
+    if stop?.isFinal == true {
+      goesOnBehindEnd = true
+      lack("stop")
+    }
+  }
+
+  private mutating func apply(stop event: Event) {
+    noteAct()
+    // Why it ended nobody knows where that cannot be read, whatever was said before.
+    stop = (try? Stop(decoding: event.data)).map {
+      StopFact(reason: $0.reason, detail: $0.detail, isFinal: $0.isFinal, seq: event.seq)
+    }
+    // Another answer than the one that a decision gave: which is the run's nobody knows.
+    if stop?.reason == .success, let told = event.data["answer"]?.stringValue,
+      let given = answer?.value.stringValue, !told.hasSameUTF8(as: given),
+      !RedactionToken.isIn(told), !RedactionToken.isIn(given)
+    {
+      lastUnseen = event.seq
+    }
+  }
+
   private mutating func apply(decision event: Event) {
+    noteAct()
     guard let payload = try? DecisionPayload(decoding: event.data) else {
       // Nobody knows which calls it held, so it counts as not there.
       gaps.append(Gap(first: event.seq, last: event.seq))
@@ -280,6 +310,8 @@ public struct Trajectory: Sendable {
     for call in payload.decision.calls {
       var outline = CallOutline(call: call, caller: payload.caller ?? "agent", seq: event.seq)
       outline.isOfSimulatedUser = simulatedUser.made(event)
+      // What could not be used called nothing.
+      if call.name.isEmpty, !isInvalid { lack("calls") }
       add(
         Call(
           outline: outline, inputSource: .value(call.input), group: groups, step: event.step,
@@ -291,12 +323,14 @@ public struct Trajectory: Sendable {
   /// Takes in a decision of which nothing was parsed that nobody may ask for.
   public mutating func apply(_ decision: DecisionOutline) {
     passOver(decision.seq)
+    noteAct()
     count(step: decision.step)
     for call in decision.calls {
       var outline = CallOutline(
         callId: call.callId, caller: decision.caller ?? "agent", tool: call.name, seq: decision.seq)
       outline.isOfSimulatedUser = simulatedUser.made(
         isMarked: decision.isOfUser, by: decision.caller)
+      if call.name.isEmpty { lack("calls") }
       inputBytes += call.input.count
       add(
         Call(
@@ -307,22 +341,41 @@ public struct Trajectory: Sendable {
     if !decision.calls.isEmpty { groups += 1 }
   }
 
-  /// Takes in a stop of which nothing else was read.
+  /// Takes in a stop of which nothing else was read: for readers that do not look at the answer.
   public mutating func apply(_ ending: StopFact) {
     passOver(ending.seq)
+    noteAct()
     stop = ending
   }
 
   /// Takes in what an event says of its call, but not what the tool returned.
-  public mutating func apply(_ note: CallNote) {
+  ///
+  /// - Returns: `false` where no call of this id is known, or the word does not fit what was said of it: that may be
+  ///   a call of its own, of which a ``CallNote`` does not tell enough. Nothing was taken in then.
+  public mutating func take(_ note: CallNote) -> Bool {
+    guard let index = index(ofCall: note.callId),
+      contradictions.fault(in: note, of: calls[index].outline, at: index) == nil
+    else { return false }
     passOver(note.seq)
-    guard let index = index(ofCall: note.callId) else { return }
-    calls[index].outline.apply(note)
+    noteAct()
+    apply(note, at: index)
+    return true
   }
 
-  /// Whether a call of this id is known. A start or result of another is a call of its own, which a
-  /// ``CallNote`` does not tell enough of.
-  public func holds(callId: String) -> Bool { index(ofCall: callId) != nil }
+  private mutating func apply(_ note: CallNote, at index: Int) {
+    contradictions.take(note, of: calls[index].outline, at: index)
+    calls[index].outline.apply(note)
+    switch note.type {
+    case .policyDecision where calls[index].outline.verdict == nil: lack("policy")
+    case .toolResult where calls[index].outline.isResultUnread: lack("tools")
+    default: break
+    }
+  }
+
+  /// Takes in that something of a channel is there and cannot be told.
+  private mutating func lack(_ channel: String) {
+    if recorded[channel] == nil { recorded[channel] = "partial" }
+  }
 
   private mutating func add(_ call: Call) {
     // Nobody knows which tool it was.
@@ -365,13 +418,34 @@ public struct Trajectory: Sendable {
   }
 
   private mutating func apply(toCall event: Event) {
-    guard let callId = event.data["callId"]?.stringValue,
-      let index = index(ofCall: callId) ?? addStray(callId, event)
-    else { return }
-    calls[index].outline.apply(event)
+    noteAct()
+    guard let callId = event.data["callId"]?.stringValue else { return }
+    let note = CallNote(event, callId: callId)
+    guard let index = index(toldOfBy: note) ?? addStray(callId, event) else { return }
+    apply(note, at: index)
     if event.type == .toolResult {
       let result = try? ToolResultPayload(decoding: event.data).result
       calls[index].returned = result.map { .value($0) } ?? .nothing
+    }
+  }
+
+  /// The call that a word is about; `nil` where none is known, or it tells of another than the last of its id.
+  private mutating func index(toldOfBy note: CallNote) -> Int? {
+    guard let index = index(ofCall: note.callId) else { return nil }
+    let tool = calls[index].tool
+    switch contradictions.fault(in: note, of: calls[index].outline, at: index) {
+    case nil: return index
+    case .namesAnotherTool?:
+      // Which of the two tools it was nobody knows.
+      lack(note.type == .policyDecision ? "policy" : "calls")
+      return nil
+    case .beginsAgain?:
+      // One more time does nothing more, and some writers tell of it.
+      return tools.contains { $0.isSafeTwice && $0.name.hasSameUTF8(as: tool) } ? index : nil
+    case .endsAgain?:
+      // It may have run twice, or its writer said the same twice.
+      lack("calls")
+      return index
     }
   }
 
@@ -380,14 +454,21 @@ public struct Trajectory: Sendable {
   private mutating func addStray(_ callId: String, _ event: Event) -> Int? {
     guard var outline = CallOutline(stray: callId, event) else { return nil }
     outline.isOfSimulatedUser = simulatedUser.made(event)
+    var input = InputSource.value(.lost("no decision holds this call"))
+    if let known = index(ofCall: callId).map({ calls[$0] }) {
+      // It begins once more, or as another tool: who makes the call is the same, and so may be the input.
+      outline.caller = known.caller
+      outline.isOfSimulatedUser = known.outline.isOfSimulatedUser
+      if outline.tool.isEmpty { outline.tool = known.tool }
+      if known.tool.hasSameUTF8(as: outline.tool) { input = known.inputSource }
+    }
     // Which tool it was nobody knows; an import says so itself.
     if outline.tool.isEmpty, recorded["calls"] == nil {
       gaps.append(Gap(first: event.seq, last: event.seq))
     }
     add(
       Call(
-        outline: outline, inputSource: .value(.lost("no decision holds this call")), group: groups,
-        step: event.step, isInvalid: false))
+        outline: outline, inputSource: input, group: groups, step: event.step, isInvalid: false))
     groups += 1
     return calls.count - 1
   }
@@ -454,7 +535,7 @@ extension Trajectory {
           outline: call, inputSource: .unknown, group: groups, step: 0, isInvalid: false))
     }
     recorded = outline.recorded
-    if calls.contains(where: { RedactionToken.isIn($0.outline.tool) }) {
+    if calls.contains(where: { $0.tool.isEmpty || RedactionToken.isIn($0.tool) }) {
       recorded["calls"] = "partial"
     }
     toolNames = outline.toolNames

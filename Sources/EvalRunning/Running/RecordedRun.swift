@@ -61,7 +61,8 @@ struct RecordedRun {
     }
     // What no expectation speaks of needs no schema.
     let toolKeys: [StaticString] =
-      expectations?.looksAtInputs ?? true ? ["inputSchema", "name"] : ["name"]
+      expectations?.looksAtInputs ?? true
+      ? ["idempotent", "inputSchema", "name", "sideEffect"] : ["idempotent", "name", "sideEffect"]
     let readsResults = expectations?.looksAtResults ?? true
     let readsAnswers = takesNotes || expectations?.looksAtAnswer ?? true
     while let head = try reader.advance() {
@@ -83,7 +84,8 @@ struct RecordedRun {
           try readEvent(&reader, takesNotes: takesNotes)
         }
       case .stop:
-        if let ending = reader.stopOutline() {
+        // It may give another answer than the decision did.
+        if !readsAnswers, let ending = reader.stopOutline() {
           trajectory.apply(ending)
         } else {
           try readEvent(&reader, takesNotes: false)
@@ -116,10 +118,9 @@ struct RecordedRun {
 
   /// Takes in what an event says of its call in a word.
   private mutating func readNote(_ reader: inout LogReader, takesNotes: Bool) throws(LogError) {
-    guard let note = reader.callNote(), trajectory.holds(callId: note.callId) else {
+    guard let note = reader.callNote(), trajectory.take(note) else {
       return try readEvent(&reader, takesNotes: takesNotes)
     }
-    trajectory.apply(note)
     guard takesNotes else { return }
     notes.apply(note)
     if note.type == .toolResult, notes.lacksStart(ofCall: note.callId),

@@ -70,10 +70,13 @@ public struct ExpectationGuard: Sendable {
       let told = member.told(callId: callId)
       guard let call = trajectory.calls.last(where: { $0.outline.callId.hasSameUTF8(as: told) })
       else { continue }
+      // Whatever attempt comes next: one that has begun does not begin again.
+      let attempt = call.outline.startedSeq == nil ? 1 : Int.max
       copy.add(
         .toolStarted,
-        ToolStartedPayload(callId: callId, tool: call.tool, attempt: 1, idempotencyKey: "").encoded,
-        step: call.step)
+        ToolStartedPayload(
+          callId: callId, tool: call.tool, attempt: attempt, idempotencyKey: ""
+        ).encoded, step: call.step)
     }
     return copy.breach()
   }

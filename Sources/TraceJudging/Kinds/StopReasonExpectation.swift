@@ -62,6 +62,11 @@ struct StopReasonExpectation: Expectation {
           ? "The log has no stop: the run was never closed."
           : "Why the run ended cannot be seen: \(view.whyHidden).", nil)
     }
+    if trajectory.goesOnBehindEnd {
+      return outcome(
+        .unverifiable, [stop.seq],
+        "The log says that the run had ended before, and goes on all the same.", nil)
+    }
     let actual = stop.reason.rawValue + (stop.detail.map { " (\(CallWording.short($0)))" } ?? "")
     if !stop.isFinal, view.hidesBehind(stop.seq) {
       return outcome(

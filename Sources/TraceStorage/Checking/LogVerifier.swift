@@ -270,6 +270,7 @@ private struct Verification {
       }
     case LogFormat.summaryMark:
       if isComplete, mark.data != summary.encoded(totals: proof.state.totals),
+        mark.data != summary.withoutContradictions?.encoded(totals: proof.state.totals),
         mark.data != summary.withoutStrays?.encoded(totals: proof.state.totals)
       {
         find("the summary is not the one that follows from the events", seq: cursor.nextSeq - 1)

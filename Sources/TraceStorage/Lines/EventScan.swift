@@ -111,6 +111,8 @@ struct EventScan {
     var callId: String?
     var status: String?
     var isEffectUnknown = false
+    var tool: String?
+    var attempt: Int?
     var lastKey: Range<Int>?
     repeat {
       guard let key = scanner.plainText(), scanner.skip(UInt8(ascii: ":")),
@@ -120,8 +122,12 @@ struct EventScan {
       if scanner.isText("callId", at: key) {
         guard scanner.skip(UInt8(ascii: "\"")), let name = scanner.name() else { return nil }
         callId = text(name)
-        // Of a start nobody asks more.
-        if envelope.type == .toolStarted { break }
+      } else if scanner.isText("tool", at: key) {
+        guard scanner.skip(UInt8(ascii: "\"")), let name = scanner.name() else { return nil }
+        tool = text(name)
+      } else if scanner.isText("attempt", at: key) {
+        guard let number = scanner.number() else { return nil }
+        attempt = number
       } else if scanner.isText("status", at: key) {
         guard scanner.skip(UInt8(ascii: "\"")), let name = scanner.name() else { return nil }
         status = text(name)
@@ -132,11 +138,10 @@ struct EventScan {
         return nil
       }
     } while scanner.skip(",\"")
-    guard let callId, envelope.type == .toolStarted || (scanner.skip("}}") && scanner.isAtEnd)
-    else { return nil }
+    guard let callId, scanner.skip("}}"), scanner.isAtEnd else { return nil }
     return CallNote(
       seq: envelope.seq, type: envelope.type, callId: callId, status: status,
-      isEffectUnknown: isEffectUnknown)
+      isEffectUnknown: isEffectUnknown, tool: tool, attempt: attempt)
   }
 
   private func text(_ range: Range<Int>) -> String {
