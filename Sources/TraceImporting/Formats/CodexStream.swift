@@ -124,11 +124,15 @@ enum CodexStream: AgentSessions {
       .there(.object(JSONObject(keys.compactMap { key in item[key].map { (key, $0) } })))
     }
 
+    private static func said(_ key: String, of item: JSONValue) -> JSONValue? {
+      guard let value = item[key], !value.saysNothing else { return nil }
+      return value
+    }
+
     private static func result(
       of item: JSONValue, _ call: GraphCall, at place: JSONPointer
     ) -> GraphResult {
-      let error = item["error"].flatMap { $0.saysNothing ? nil : $0 }
-      let given = item["result"].flatMap { $0.saysNothing ? nil : $0 }
+      let (error, given) = (said("error", of: item), said("result", of: item))
       let data =
         item["aggregated_output"] ?? error?["message"] ?? error ?? given?["content"] ?? given
       var result = GraphResult(
