@@ -323,6 +323,33 @@ struct RepairTests {
     #expect(try readEvents(path, options: .init(skipsDamaged: true)).map(\.seq) == [0, 2])
   }
 
+  @Test("a context that takes over an item that is none is passed over with the one that said it")
+  func takenOver() throws {
+    let folder = try TraceStorageTests.TemporaryFolder()
+    let path = folder.file("a.jsonl.gz")
+    let lists = [
+      #"{"reason":"r","ref":"a"}"#, #"[0,1],{"reason":"r","ref":5}"#,
+      #"[0,2],{"reason":"r","ref":"c"}"#, "[0,1],[2,1]",
+    ]
+    var log = try ForgedLog()
+    log.addBlock(
+      [ForgedLog.line(0, #"{"text":"a"}"#)]
+        + lists.enumerated().map { index, list in
+          ForgedLog.line(
+            index + 1, #"{"included":{"$list":[\#(list)]},"runId":"r"}"#, type: "context_built")
+        }, events: 5)
+    log.addTrailer()
+    try log.write(to: path)
+    let report = try LogRepair.repair(path)
+    #expect(report.gaps.map { [$0.first, $0.last] } == [[2, 3]])
+    // By its place in the whole list, wherever it was said.
+    #expect(report.gaps.first?.reason.contains("“included/1/ref” should be a string") == true)
+    let verified = LogVerifier.verify(path: report.output)
+    #expect(verified.status == .whole && verified.findings.isEmpty, "\(verified.findings)")
+    let included = try readEvents(report.output).last?.data["included"]?.arrayValue ?? []
+    #expect(included.map { $0["ref"]?.stringValue } == ["a", "c"])
+  }
+
   @Test("of a file without an event nothing is written", arguments: [0, 10, 40])
   func noEvents(bytes: Int) throws {
     let folder = try TraceStorageTests.TemporaryFolder()

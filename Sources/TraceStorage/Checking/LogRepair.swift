@@ -116,6 +116,7 @@ private struct LogCopy {
   private var lastEvent: Event?
   private var eventCount = 0
   private var proof = RunProof()
+  private let noState = AgentState()
 
   init(cursor: LineCursor) { self.cursor = cursor }
 
@@ -147,19 +148,30 @@ private struct LogCopy {
 
   private mutating func copy(_ head: LineHead, to writer: LogWriter) throws(LogError) {
     takeReasons()
-    let line: LogLine
-    do { line = try cursor.line() } catch {
+    let line: (LogLine, said: JSONObject?)
+    do { line = try read(head) } catch {
       guard error.isDamage else { throw error }
       return cursor.passOver(error)
     }
     switch line {
-    case .event(let event): try copy(event, to: writer)
-    case .mark(let mark): try copy(mark, to: writer)
+    case (.event(let event), let said): try copy(event, saying: said, to: writer)
+    case (.mark(let mark), _): try copy(mark, to: writer)
     }
   }
 
-  private mutating func copy(_ event: Event, to writer: LogWriter) throws(LogError) {
-    if let fault = fault(in: event, behind: writer) { return cursor.passOver(fault) }
+  /// The line that the walk stands on, and of a packet what it says itself, where all that it may take over is
+  /// known to be in order.
+  private func read(_ head: LineHead) throws(LogError) -> (LogLine, said: JSONObject?) {
+    guard case .event(_, _, .contextBuilt) = head, cursor.holes.isEmpty, cursor.damage.isEmpty,
+      cursor.version == RunStarted.currentFormatVersion, let raw = try cursor.rawEvent()
+    else { return (try cursor.line(), nil) }
+    return (.event(try cursor.resolved(raw)), raw.data.saidHere)
+  }
+
+  private mutating func copy(
+    _ event: Event, saying said: JSONObject?, to writer: LogWriter
+  ) throws(LogError) {
+    if let fault = fault(in: event, saying: said, behind: writer) { return cursor.passOver(fault) }
     if event.seq > writer.nextSeq { try putGap(before: event.seq, in: writer) }
     do { try writer.append(event, isEffectAhead: false) } catch {
       switch error.code {
@@ -176,16 +188,32 @@ private struct LogCopy {
   }
 
   /// Why an event would be damage in the new log; `nil` where it would not. As ``LogVerifier`` has it.
-  private mutating func fault(in event: Event, behind writer: LogWriter) -> LogError? {
+  private mutating func fault(
+    in event: Event, saying said: JSONObject?, behind writer: LogWriter
+  ) -> LogError? {
     let isWhole = cursor.holes.isEmpty
-    do { _ = try EventPayload(of: event) } catch {
-      if isWhole || JSONValue.object(event.data).lostCount == 0 {
-        return fault("the data of a \(event.type.rawValue): \(error)")
-      }
+    if let error = Self.fault(inDataOf: event, saying: said),
+      isWhole || JSONValue.object(event.data).lostCount == 0
+    {
+      return fault("the data of a \(event.type.rawValue): \(error)")
     }
     proof.state = writer.state
+    // The writer would copy a state that somebody else holds when it goes on.
+    defer { proof.state = noState }
     let isNext = isWhole && gaps.isEmpty && event.seq == writer.nextSeq
     return proof.fault(in: event, isWhole: isNext, version: cursor.version).map(fault)
+  }
+
+  /// Why the data of an event are not what its type promises. All of it is looked at only where what it says itself
+  /// is not in order.
+  private static func fault(inDataOf event: Event, saying said: JSONObject?) -> PayloadError? {
+    if let said {
+      var own = event
+      own.data = said
+      if (try? EventPayload(of: own)) != nil { return nil }
+    }
+    do { _ = try EventPayload(of: event) } catch { return error }
+    return nil
   }
 
   private func fault(_ what: String) -> LogError {

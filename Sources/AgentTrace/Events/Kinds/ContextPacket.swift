@@ -40,6 +40,37 @@ public struct ContextItem: Sendable, Hashable {
     let reason = try reader.text("reason")
     self.init(ref: ref, reason: reason)
   }
+
+  /// The item whose wire form a value is, which is kept as it is; `nil` where it says anything else.
+  private init?(wireForm value: JSONValue) {
+    guard let object = value.objectValue, object.count == 2,
+      let ref = object["ref"]?.stringValue, let reason = object["reason"]?.stringValue
+    else { return nil }
+    self.init(ref: ref, reason: reason, encoded: value)
+  }
+
+  /// The items of a list.
+  ///
+  /// Each packet names nearly all that the one before it named: for an item that is what it should be, no value
+  /// and no path for an error is made.
+  fileprivate static func all(
+    in key: String, of reader: PayloadReader
+  ) throws(PayloadError) -> [ContextItem] {
+    let values = try reader.optional(key, "a list", \.arrayValue) ?? []
+    var items: [ContextItem] = []
+    items.reserveCapacity(values.count)
+    for (index, value) in values.enumerated() {
+      if let item = ContextItem(wireForm: value) {
+        items.append(item)
+        continue
+      }
+      guard let object = value.objectValue else {
+        throw reader.error("\(key)/\(index)", "an object")
+      }
+      items.append(try ContextItem(reader: PayloadReader(object, path: "\(key)/\(index)")))
+    }
+    return items
+  }
 }
 
 /// Everything a model is given before one decision: the data of a `context_built` event.
@@ -102,12 +133,8 @@ public struct ContextPacket: Sendable, Hashable {
     toolsDisclosed = try reader.strings("toolsDisclosed")
     evidenceRefs = try reader.strings("evidenceRefs")
     memoryRefs = try reader.strings("memoryRefs")
-    included = []
-    for item in try reader.objects("included") { included.append(try ContextItem(reader: item)) }
-    omittedRefs = []
-    for item in try reader.objects("omittedRefs") {
-      omittedRefs.append(try ContextItem(reader: item))
-    }
+    included = try ContextItem.all(in: "included", of: reader)
+    omittedRefs = try ContextItem.all(in: "omittedRefs", of: reader)
     let prompt = PayloadReader(try reader.optionalObject("prompt") ?? [:], path: "prompt")
     messages = try prompt.optional("messages", "a list", \.arrayValue) ?? []
     let tokens = PayloadReader(try reader.optionalObject("tokens") ?? [:], path: "tokens")
