@@ -125,7 +125,9 @@ extension Redactor {
 
   /// Whether a line of a list is the first or the last of a private key.
   private static func isEdge(_ text: String, of word: String) -> Bool {
-    text.utf8.count <= 200 && text.contains("-----\(word) ") && text.contains("PRIVATE KEY")
+    // Most texts in lists are shorter than both words: each context lists all that it refers to.
+    (20...200).contains(text.utf8.count) && text.contains("-----\(word) ")
+      && text.contains("PRIVATE KEY")
   }
 
   private static func isKeyLine(_ text: String) -> Bool {
