@@ -183,8 +183,9 @@ private struct Scan {
     shared = seq
     isDone = true
     let items = packet.map { $0.packet.included + $0.packet.omittedRefs } ?? []
+    var known = Set(refs.map { Array($0.utf8) })
     for ref in items.map(\.ref) + state.observations.recent.map(\.id)
-    where !refs.contains(where: { $0.hasSameUTF8(as: ref) }) {
+    where known.insert(Array(ref.utf8)).inserted {
       refs.append(ref)
     }
   }
