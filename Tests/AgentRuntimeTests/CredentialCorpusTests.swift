@@ -325,6 +325,22 @@ struct CredentialCorpusTests {
     }
   }
 
+  @Test("of thousands of secrets each is withheld where it is said, and nothing else is")
+  func thousands() {
+    let secrets = (1...2_000).map { "k\($0 * 7_919)-\($0)x" }
+    let redactor = Redactor(
+      RedactionSettings(findsCredentials: false),
+      RunSecrets(known: secrets.map { .init(kind: "known", text: $0) }))
+    for secret in secrets {
+      let redacted = redactor.redacted("say \(secret) now")
+      #expect(redacted.hasPrefix("say «redacted:known:"), "\(secret): \(redacted)")
+      #expect(redacted.hasSuffix("» now"))
+      #expect(redactor.restored(.string(redacted)).value == .string("say \(secret) now"))
+    }
+    let text = "say k7919-2x, k7919 and what else was said now"
+    #expect(redactor.redacted(text) == text)
+  }
+
   @Test("many secrets that are alike cost no more than others")
   func alike() throws {
     let count = TestRun.count(400, long: 8_000)

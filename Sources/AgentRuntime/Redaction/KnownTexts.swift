@@ -17,11 +17,14 @@ struct KnownTexts {
   private static let limitAlike = 64
   /// Up to so many bytes are compared one by one.
   private static let directBytes = 48
+  /// How many bits the hash of the first four bytes of a text has.
+  private static let headBits = 20
   /// A text shorter than this is not looked for in an encoding: its letters would stand there by chance.
   private static let leastEncodedBytes = 8
 
-  /// Whether some text begins with these two bytes.
-  private var heads: [Bool] = []
+  /// A bit for each hash of four bytes: whether some text begins so. With thousands of texts and what they are in
+  /// base64 there is one for nearly every two bytes, but for few four.
+  private var heads: [UInt64] = []
   /// By the first eight bytes, or the first four of a shorter text; the longest first.
   private var byHead: [UInt64: [Entry]] = [:]
   private var count = 0
@@ -59,8 +62,9 @@ struct KnownTexts {
     guard alike.count < Self.limitAlike, !alike.contains(where: { $0.bytes == bytes }) else {
       return false
     }
-    if heads.isEmpty { heads = [Bool](repeating: false, count: 1 << 16) }
-    heads[Int(bytes[0]) | Int(bytes[1]) << 8] = true
+    if heads.isEmpty { heads = [UInt64](repeating: 0, count: (1 << Self.headBits) / 64) }
+    let bit = bytes.withUnsafeBufferPointer { Self.headBit(of: $0, at: 0) }
+    heads[bit / 64] |= 1 << UInt64(bit % 64)
     let place = alike.partitioned { $0.bytes.count < bytes.count }
     alike.insert(
       Entry(bytes: bytes, kind: kind, isCore: isCore, hash: hash(of: bytes)), at: place)
@@ -98,7 +102,8 @@ struct KnownTexts {
       var hashes: [UInt64] = []
       var (index, last) = (0, 0)
       while index + 4 <= text.count {
-        guard heads[Int(text[index]) | Int(text[index + 1]) << 8],
+        let bit = Self.headBit(of: text, at: index)
+        guard heads[bit / 64] >> UInt64(bit % 64) & 1 == 1,
           let entry = entry(in: text, at: index, &hashes)
         else {
           index += 1
@@ -129,6 +134,12 @@ struct KnownTexts {
       }
     }
     return nil
+  }
+
+  /// The bit in ``heads`` of the four bytes at a place.
+  private static func headBit(of text: UnsafeBufferPointer<UInt8>, at index: Int) -> Int {
+    let head = UnsafeRawBufferPointer(text).loadUnaligned(fromByteOffset: index, as: UInt32.self)
+    return Int((head &* 0x9e37_79b1) >> UInt32(32 - headBits))
   }
 
   /// The first eight bytes, or four; those of short texts are told apart by a bit that no four bytes have.
