@@ -1,20 +1,26 @@
 /// Texts that are withheld wherever they are said, as they are or encoded, found in one pass by their first bytes.
 ///
-/// A hostile run may make many of them alike: those that begin with the same bytes are few at most, and long ones
-/// are compared by a hash of the text that is made once, so that the time stays that of reading it.
+/// A run may have many that are alike: those that begin with the same bytes and are equally long are told apart by a
+/// hash of the text that is made once, so that the time stays that of reading it.
 struct KnownTexts {
   private struct Entry {
     var bytes: [UInt8]
     var kind: String
     /// Whether the text stands within base64, whose first and last characters hang on what is around it.
     var isCore: Bool
-    var hash: UInt64
+  }
+
+  /// Texts that begin with the same bytes and are equally long.
+  private struct Alike {
+    var length: Int
+    /// By their hashes.
+    var entries: [UInt64: Entry]
   }
 
   /// How many texts are looked for at most, their encodings counted as well.
   static let limit = 100_000
-  /// How many of those may begin with the same eight bytes.
-  private static let limitAlike = 64
+  /// How many lengths those may have that begin with the same eight bytes.
+  private static let limitLengths = 64
   /// Up to so many bytes are compared one by one.
   private static let directBytes = 48
   /// How many bits the hash of the first four bytes of a text has.
@@ -26,7 +32,7 @@ struct KnownTexts {
   /// base64 there is one for nearly every two bytes, but for few four.
   private var heads: [UInt64] = []
   /// By the first eight bytes, or the first four of a shorter text; the longest first.
-  private var byHead: [UInt64: [Entry]] = [:]
+  private var byHead: [UInt64: [Alike]] = [:]
   private var count = 0
   /// What makes hashes that nobody can foresee.
   private let base = UInt64.random(in: 1 << 32..<1 << 60) | 1
@@ -58,19 +64,32 @@ struct KnownTexts {
   private mutating func insert(_ bytes: [UInt8], kind: String, isCore: Bool = false) -> Bool {
     guard bytes.count >= 4, count < Self.limit else { return false }
     let head = bytes.withUnsafeBufferPointer { Self.head(of: $0, at: 0, isLong: bytes.count >= 8) }
-    var alike = byHead[head] ?? []
-    guard alike.count < Self.limitAlike, !alike.contains(where: { $0.bytes == bytes }) else {
-      return false
-    }
+    let hash = hash(of: bytes)
+    guard let place = place(for: hash, length: bytes.count, head: head) else { return false }
     if heads.isEmpty { heads = [UInt64](repeating: 0, count: (1 << Self.headBits) / 64) }
     let bit = bytes.withUnsafeBufferPointer { Self.headBit(of: $0, at: 0) }
     heads[bit / 64] |= 1 << UInt64(bit % 64)
-    let place = alike.partitioned { $0.bytes.count < bytes.count }
-    alike.insert(
-      Entry(bytes: bytes, kind: kind, isCore: isCore, hash: hash(of: bytes)), at: place)
-    byHead[head] = alike
+    let entry = Entry(bytes: bytes, kind: kind, isCore: isCore)
+    if place.isLengthKnown {
+      byHead[head]?[place.index].entries[hash] = entry
+    } else {
+      byHead[head, default: []].insert(
+        Alike(length: bytes.count, entries: [hash: entry]), at: place.index)
+    }
     count += 1
     return true
+  }
+
+  /// Where a text belongs among those that begin as it does; `nil` where it is there, or has no place.
+  private func place(
+    for hash: UInt64, length: Int, head: UInt64
+  ) -> (index: Int, isLengthKnown: Bool)? {
+    guard let alike = byHead[head] else { return (0, false) }
+    let index = alike.firstIndex { $0.length <= length } ?? alike.count
+    guard index < alike.count, alike[index].length == length else {
+      return alike.count < Self.limitLengths ? (index, false) : nil
+    }
+    return alike[index].entries[hash] == nil ? (index, true) : nil
   }
 
   /// Where they stand, as they are or escaped, by places from the start of the slice on.
@@ -124,16 +143,28 @@ struct KnownTexts {
   ) -> Entry? {
     for isLong in [true, false] where !isLong || index + 8 <= text.count {
       guard let alike = byHead[Self.head(of: text, at: index, isLong: isLong)] else { continue }
-      for entry in alike where text.count - index >= entry.bytes.count {
-        if entry.bytes.count > Self.directBytes {
-          if hashes.isEmpty { hashes = prefixHashes(of: text) }
-          guard hash(hashes, index..<(index + entry.bytes.count)) == entry.hash else { continue }
+      for alike in alike where text.count - index >= alike.length {
+        let range = index..<(index + alike.length)
+        if let entry = candidate(of: alike, in: text, range, &hashes),
+          text[range].elementsEqual(entry.bytes)
+        {
+          return entry
         }
-        let end = index + entry.bytes.count
-        if text[index..<end].elementsEqual(entry.bytes) { return entry }
       }
     }
     return nil
+  }
+
+  /// The one of equally long texts that a part of a text may be.
+  private func candidate(
+    of alike: Alike, in text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>,
+    _ hashes: inout [UInt64]
+  ) -> Entry? {
+    if alike.entries.count == 1, alike.length <= Self.directBytes {
+      return alike.entries.first?.value
+    }
+    if hashes.isEmpty { hashes = prefixHashes(of: text) }
+    return alike.entries[hash(hashes, range)]
   }
 
   /// The bit in ``heads`` of the four bytes at a place.
@@ -211,13 +242,6 @@ struct KnownTexts {
   private static func reduced(_ value: UInt64) -> UInt64 {
     let folded = (value & prime) &+ (value >> 61)
     return folded >= prime ? folded &- prime : folded
-  }
-}
-
-extension Array {
-  /// The first place whose element meets a condition that all behind it meet as well.
-  fileprivate func partitioned(by isBehind: (Element) -> Bool) -> Int {
-    firstIndex(where: isBehind) ?? count
   }
 }
 
