@@ -46,7 +46,7 @@ public struct WireReply: Sendable, Hashable {
       "type": "error",
       "error": [
         "type": "agent_eval_proxy", "code": "agent_eval_proxy",
-        "message": .string("agent-eval: \(words)"), "param": nil,
+        "message": .string("agent-eval: \(words)"), "param": .null,
       ],
     ]
     var headers = [("content-type", "application/json")]

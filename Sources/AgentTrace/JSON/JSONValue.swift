@@ -128,15 +128,15 @@ extension JSONValue {
 
 // MARK: - Making
 
+// Not by `nil`: `isBlank ? nil : value` would be a null where it is to be nothing.
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
-  ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral, ExpressibleByNilLiteral,
-  ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+  ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral,
+  ExpressibleByDictionaryLiteral
 {
   public init(stringLiteral value: String) { self = .string(value) }
   public init(integerLiteral value: Int) { self = .number(JSONNumber(value)) }
   public init(floatLiteral value: Double) { self = JSONValue(value) }
   public init(booleanLiteral value: Bool) { self = .bool(value) }
-  public init(nilLiteral: ()) { self = .null }
   public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
   /// A key that stands twice keeps its last value.
   public init(dictionaryLiteral elements: (String, JSONValue)...) {

@@ -103,7 +103,7 @@ extension JSONValue {
     guard var object = objectValue,
       !["command", "http", "code", "memory"].contains(where: { object[$0] != nil })
     else { return self }
-    object["scripted"] = [["ok": nil]]
+    object["scripted"] = [["ok": .null]]
     return .object(object)
   }
 }

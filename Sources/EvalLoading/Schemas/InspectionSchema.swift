@@ -101,7 +101,7 @@ enum InspectionSchema {
     "agent": nullable("The agent; null for all together."),
     "format": nullable("The format that the runs were imported from; null for runs of our own."),
     "calls": [
-      "enum": ["whole", "partial", nil],
+      "enum": ["whole", "partial", .null],
       "description": "Whether all calls of the runs are recorded; null for all runs together.",
     ],
     "expectation": text("The key of `expected`."),
