@@ -323,11 +323,13 @@ struct JudgeTests {
   @Test("whether a call failed that nobody answered is not known, and one of unknown effect failed")
   func unansweredErrors() throws {
     for (fate, outcome) in [
-      (.started, .unverifiable), (.effectUnknown, .fail), (.ok(), .pass),
-    ] as [(RecordedRun.Fate, Outcome)] {
-      let run = RecordedRun.whole([[.init("pay", [:], fate)]])
+      (RecordedRun.Fate.started, Outcome.unverifiable), (.effectUnknown, .fail), (.ok(), .pass),
+    ] {
+      let run = RecordedRun.events([[.init("pay", [:], fate)]])
       for text in [#"{"budget":{"errors":0}}"#, #"{"budget":{"tools":{"pay":{"errors":0}}}}"#] {
-        #expect(try self.outcome(text, run) == outcome, "\(fate)")
+        let expectations = try Expectations(parsing: try JSONValue(parsing: text))
+        let found = Judge.judge(run, against: expectations).outcomes
+        #expect(found.map(\.outcome) == [outcome], "\(fate) \(text): \(found)")
       }
     }
   }
