@@ -289,7 +289,7 @@ struct AcceptedTextTests {
   @Test(
     "an input stands leaf by leaf, whatever it holds",
     arguments: [
-      ([:], []), (["a": 1, "b": ["c": [true, nil]]], ["/a 1", "/b/c/0 true", "/b/c/1 null"]),
+      ([:], []), (["a": 1, "b": ["c": [true, .null]]], ["/a 1", "/b/c/0 true", "/b/c/1 null"]),
       (["a": 1.0, "b": 1e3, "c": 1.5], ["/a 1", "/b 1000", "/c 1.5"]),
       (["a": [], "b": [:]], ["/a []", "/b {}"]), ("text", ["\"\" \"text\""]),
       (["a b": 1, "a/b": 2, "": 3], ["/ 3", "\"/a b\" 1", "/a~1b 2"]),
