@@ -43,7 +43,7 @@ struct CorporaTests {
     for (ours, theirs) in corpus.fields {
       if report.json[ours] != label[theirs] { found.append("\(ours) printed: \(report.json)") }
       if let count = inside.counts[ours], label[theirs] != JSONValue(count) {
-        found.append("\(ours) in the log: \(count), label \(label[theirs] ?? nil)")
+        found.append("\(ours) in the log: \(count), label \(label[theirs] ?? .null)")
       }
     }
     if let tools = label["tools"], tools != JSONValue(inside.tools) {

@@ -67,7 +67,7 @@ struct SpanTellingTests {
   private static func requests(namingTrace: Bool) -> [JSONValue] {
     ["look", "delete"].enumerated().flatMap { index, tool -> [JSONValue] in
       let trace = "5b8efff798038103d269b633813fc60\(index + 1)"
-      let source = trace(trace, asking: tool, at: index * 100)
+      let source = Self.trace(trace, asking: tool, at: index * 100)
       guard namingTrace else { return source.requests }
       return source.requests.map { request in
         let text = CanonicalJSON.string(request, form: .plain)
