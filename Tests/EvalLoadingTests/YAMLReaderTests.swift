@@ -244,7 +244,7 @@ struct YAMLReaderTests {
   @Test(
     "Plain scalars mean what the core schema of YAML 1.2 says",
     arguments: [
-      ("null", JSONValue.null), ("~", nil), ("", nil), ("Null", nil), ("NULL", nil),
+      ("null", JSONValue.null), ("~", .null), ("", .null), ("Null", .null), ("NULL", .null),
       ("nuLL", "nuLL"), ("true", true), ("True", true), ("FALSE", false), ("tRue", "tRue"),
       ("yes", "yes"), ("no", "no"), ("on", "on"), ("off", "off"), ("y", "y"), ("N", "N"),
       ("Yes", "Yes"), ("NO", "NO"), ("On", "On"), ("OFF", "OFF"), ("=", "="), ("<<", "<<"),
