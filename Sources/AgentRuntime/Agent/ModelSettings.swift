@@ -97,7 +97,7 @@ extension GenerationSettings {
     JSONObject(present: [
       ("maxOutputTokens", maxOutputTokens.map { JSONValue($0) }),
       ("temperature", temperature.map { JSONValue($0) }), ("topP", topP.map { JSONValue($0) }),
-      ("seed", seed.map { JSONValue($0) }), ("stop", stop.isEmpty ? nil : JSONValue(stop)),
+      ("seed", seed.map { JSONValue($0) }), ("stop", stop.isEmpty ? .null : JSONValue(stop)),
       ("toolChoice", toolChoice.map { .object($0.encoded(steps: toolChoiceSteps)) }),
       ("parallelToolCalls", parallelToolCalls.map { .bool($0) }),
       ("reasoning", reasoning.map { .object($0.encoded) }),

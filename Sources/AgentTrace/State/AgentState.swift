@@ -156,7 +156,7 @@ extension AgentState {
         ("approvedActionIds", JSONValue(approvedActionIds)), ("approvals", approvals.encoded),
         ("memory", .object(memory)),
         ("breakers", .object(breakers)), ("counters", counters.encoded),
-        ("elapsedMicroseconds", withEventNumbers ? JSONValue(elapsedMicroseconds) : nil),
+        ("elapsedMicroseconds", withEventNumbers ? JSONValue(elapsedMicroseconds) : .null),
         ("question", question.map(JSONValue.string)), ("stop", stop.map(JSONValue.object)),
         ("history", .string(history.hex)),
       ]))

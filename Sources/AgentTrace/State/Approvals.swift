@@ -327,7 +327,7 @@ extension Approvals {
             ("callId", .string(grant.callId)), ("actionId", .string(grant.actionId)),
             ("left", grant.left.map { JSONValue($0) }),
             ("until", grant.until.map(JSONValue.string)),
-            ("holders", grant.heldBy.isEmpty ? nil : JSONValue(grant.holders)),
+            ("holders", grant.heldBy.isEmpty ? .null : JSONValue(grant.holders)),
           ]))
       })
   }

@@ -68,7 +68,7 @@ public struct PendingCall: Sendable, Hashable {
     return .object(
       JSONObject(present: [
         ("callId", .string(callId)), ("tool", .string(tool)), ("actionId", .string(actionId)),
-        ("seq", withEventNumbers ? JSONValue(seq) : nil), ("started", .bool(isStarted)),
+        ("seq", withEventNumbers ? JSONValue(seq) : .null), ("started", .bool(isStarted)),
         ("history", .string(history.hex)), ("result", result),
         ("conversation", conversation.map { JSONValue($0) }),
       ]))

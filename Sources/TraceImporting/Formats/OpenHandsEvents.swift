@@ -382,7 +382,7 @@ private struct OpenHandsReader {
     isGivenUp: Bool, _ args: JSONValue?, field: JSONPointer
   ) -> ParsedEnding {
     if isGivenUp { return ParsedEnding(reason: .blocked, detail: "reject") }
-    let word = args?["task_completed"].flatMap { $0.saysNothing ? nil : $0 }
+    let word = args?["task_completed"].flatMap { $0.isNull || $0 == "" ? nil : $0 }
     guard let word else { return ParsedEnding(reason: .success, detail: StopDetail.finalAnswer) }
     let isDone = word.boolValue == true || word == "true"
     return ParsedEnding(
