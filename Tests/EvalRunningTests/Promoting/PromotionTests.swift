@@ -250,6 +250,7 @@ struct PromotedFilesTests {
     let log = folder.path("s.jsonl.gz")
     var events = Self.shortRun
     events[1].data["text"] = "it is umbrella-kettle-77"
+    events[2].data["answer"] = events[1].data["text"]
     try write(events, to: log)
     let found = try Promotion.failing(
       log, against: expecting(["answer": ["$not": ["$contains": "kettle"]]]), good: [],
