@@ -41,6 +41,21 @@ struct ShownPartsTests {
     }
   }
 
+  @Test("results that have events of their own are whole, however many come at once")
+  func results() {
+    var parts = ShownParts()
+    let results = (0..<12).map {
+      JSONValue.string("\($0) " + String(repeating: "r", count: 900_000))
+    }
+    let messages: [JSONValue] = results.map {
+      ["role": "tool", "content": [["type": "tool_result", "callId": "c", "data": $0]]]
+    }
+    #expect(parts.bounded(messages) != messages)
+    parts = ShownParts()
+    for result in results { parts.take(result: result) }
+    #expect(parts.bounded(messages) == messages)
+  }
+
   @Test("what is small, or is no message, stands as before")
   func small() {
     var parts = ShownParts()

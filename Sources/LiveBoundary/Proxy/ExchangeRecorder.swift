@@ -543,6 +543,7 @@ public actor ExchangeRecorder {
 
   private func append(_ result: Conversations.Result, _ turn: Conversations.Turn) throws {
     let data = result.data.cut(toBytes: Self.valueLimitBytes)
+    shownParts.take(result: data)
     let told: ToolResult =
       result.isError
       ? .error(reason: data, isEffectUnknown: false)

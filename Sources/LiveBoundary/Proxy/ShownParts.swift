@@ -14,6 +14,14 @@ struct ShownParts {
 
   private var whole: Set<Digest> = []
   private var cut: Set<Digest> = []
+  /// Large results that have events of their own, to which a packet refers.
+  private var results: Set<Digest> = []
+
+  /// Takes in what came of a call, as its event says it.
+  mutating func take(result data: JSONValue) {
+    guard CanonicalJSON.byteCount(of: data) > Self.largeBytes else { return }
+    results.insert(Digest(of: data))
+  }
 
   /// The messages of a request, with a `$cut` in the place of what is too large.
   ///
@@ -36,6 +44,7 @@ struct ShownParts {
     guard bytes <= Self.partLimitBytes else { return cut(to: Self.partLimitBytes / 2) }
     let digest = Digest(of: part)
     if whole.contains(digest) { return part }
+    if let data = fields["data"], results.contains(Digest(of: data)) { return part }
     guard !self.cut.contains(digest), bytes <= left else {
       self.cut.insert(digest)
       return cut(to: Self.largeBytes / 2)
