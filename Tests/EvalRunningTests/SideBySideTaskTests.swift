@@ -117,9 +117,9 @@ struct SideBySideTaskTests {
     }
 
     /// Each row; whether those were all of them.
-    func forEach(limit: Int, _ body: ([Event]) -> Void) -> Bool {
+    func forEach(limit: Int, _ body: ([Event]) throws -> Void) throws -> Bool {
       var left = limit
-      func go(_ told: [Int], _ row: [Event]) -> Bool {
+      func go(_ told: [Int], _ row: [Event]) throws -> Bool {
         var (told, row) = (told, row)
         // What no rule speaks of stands anywhere.
         while let chain = next(told).first(where: { !isRule($0, told) }) {
@@ -130,17 +130,17 @@ struct SideBySideTaskTests {
         if choices.isEmpty {
           guard left > 0 else { return false }
           left -= 1
-          body(Self.numbered(row))
+          try body(Self.numbered(row))
           return true
         }
         for chain in choices {
           var other = told
           other[chain] += 1
-          guard go(other, row + chains[chain][told[chain]]) else { return false }
+          guard try go(other, row + chains[chain][told[chain]]) else { return false }
         }
         return true
       }
-      return go(chains.map { _ in 0 }, [])
+      return try go(chains.map { _ in 0 }, [])
     }
 
     /// One of them, as chance has it.
@@ -183,16 +183,11 @@ struct SideBySideTaskTests {
       let log = try await world.record(seed: seed)
       let said = try await Self.said(log)
       try #require(said.count == Self.rules.count)
-      let expected = try Self.rules.map { try Expectations(parsing: $0) }
-      var found = said.map { _ in Set<Outcome>() }
-      func take(_ row: [Event]) {
-        for (index, expected) in expected.enumerated() where found[index].count < 2 {
-          found[index].formUnion(Judge.judge(row, against: expected).outcomes.map(\.outcome))
-        }
-      }
+      var seen = try SeenOutcomes(of: Self.rules)
       let rows = try Rows(log)
-      let isWhole = rows.forEach(limit: 2_500, take)
-      if !isWhole { for _ in 0..<300 { take(rows.any(&random)) } }
+      let isWhole = try rows.forEach(limit: 2_500) { try seen.take($0) }
+      if !isWhole { for _ in 0..<300 { try seen.take(rows.any(&random)) } }
+      let found = seen.found
       whole += isWhole ? 1 : 0
       for (index, rule) in Self.rules.enumerated() {
         if said[index] == .unverifiable {

@@ -79,23 +79,24 @@ struct SideBySideTests {
   /// Each way in which rows may stand among each other; where there are more than a number, so many of them and as
   /// many drawn from all.
   private static func forEachOrder(
-    of rows: [[[Event]]], limit: Int, _ random: inout SeededGenerator, _ body: ([Event]) -> Bool
-  ) {
+    of rows: [[[Event]]], limit: Int, _ random: inout SeededGenerator,
+    _ body: ([Event]) throws -> Bool
+  ) throws {
     var left = limit
-    func go(_ places: [Int], _ told: [Event]) -> Bool {
+    func go(_ places: [Int], _ told: [Event]) throws -> Bool {
       guard left > 0 else { return false }
       if zip(places, rows).allSatisfy({ $0 == $1.count }) {
         left -= 1
-        return body(told)
+        return try body(told)
       }
       for index in rows.indices where places[index] < rows[index].count {
         var next = places
         next[index] += 1
-        guard go(next, told + rows[index][places[index]]) else { return false }
+        guard try go(next, told + rows[index][places[index]]) else { return false }
       }
       return true
     }
-    guard !go(rows.map { _ in 0 }, []), left == 0 else { return }
+    guard try !go(rows.map { _ in 0 }, []), left == 0 else { return }
     for _ in 0..<limit {
       let turns = rows.indices.flatMap { index in rows[index].map { _ in index } }
       var places = rows.map { _ in 0 }
@@ -104,7 +105,7 @@ struct SideBySideTests {
         told += rows[index][places[index]]
         places[index] += 1
       }
-      guard body(told) else { return }
+      guard try body(told) else { return }
     }
   }
 
@@ -138,19 +139,20 @@ struct SideBySideTests {
       var row: [Event] = []
       while let event = try reader.next()?.event { row.append(event) }
       let (head, children, rest) = Self.pieces(row)
-      for (rule, said) in zip(Self.rules, said) {
-        let expectations = try Expectations(parsing: rule)
-        var found: Set<Outcome> = []
-        let limit = TestRun.count(1_000, long: 40_000)
-        Self.forEachOrder(of: children, limit: limit, &random) { told in
-          let events = (head + told + rest).enumerated().map { seq, event in
-            var event = event
-            event.seq = seq
-            return event
-          }
-          found.formUnion(Judge.judge(events, against: expectations).outcomes.map(\.outcome))
-          return found.count < 2
+      try #require(said.count == Self.rules.count)
+      var seen = try SeenOutcomes(of: Self.rules)
+      let limit = TestRun.count(1_000, long: 40_000)
+      try Self.forEachOrder(of: children, limit: limit, &random) { told in
+        let events = (head + told + rest).enumerated().map { seq, event in
+          var event = event
+          event.seq = seq
+          return event
         }
+        try seen.take(events)
+        return seen.isOpen
+      }
+      for (index, (rule, said)) in zip(Self.rules, said).enumerated() {
+        let found = seen.found[index]
         if said == .unverifiable {
           open += 1
         } else {
