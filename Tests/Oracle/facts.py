@@ -47,7 +47,10 @@ class Facts:
         unmarked = source.get("format") in ("agentdojo", "openai-messages", "tau2")
         self.calls = [Call(event, number, data, unmarked) for number, event in enumerate(self.decisions)
                       for data in event["data"].get("calls") or []]
-        self.by_id = {call.callId: call for call in self.calls}
+        self.by_id = {}
+        proposed = {}
+        for call in self.calls:
+            proposed.setdefault(call.seq, []).append(call)
         if any(not call.tool and not call.is_invalid for call in self.calls):
             self.lack("calls")
         is_over = self.goes_on_behind_end = False
@@ -60,6 +63,11 @@ class Facts:
                 is_over = event["type"] == "stop" and data["final"]
             if event["type"] == "policy_decision" and data["status"] not in ("allow", "deny", "approval_required"):
                 self.lack("policy")
+            for held in proposed.get(event["seq"], []):
+                if held.callId in self.by_id and self.by_id[held.callId].is_stray:
+                    # It may be the call that something told of before, or another of its id.
+                    self.lack("calls")
+                self.by_id[held.callId] = held
             call = self.by_id.get(data.get("callId"))
             if event["type"] in ("tool_started", "tool_result") and (call is None or self.tells_of_another(call, event)):
                 # It tells of a call whose decision is not there: nobody knows its input, unless it is one that

@@ -94,6 +94,12 @@ public struct RunSummary: Sendable, Hashable {
 
   private mutating func append(_ payload: DecisionPayload, seq: Int) {
     for call in payload.decision.calls where hasAllCalls {
+      // It may be the call that something told of before, or another of its id.
+      if !strays.isEmpty,
+        outlines.last(where: { $0.callId.hasSameUTF8(as: call.callId) })?.isStray ?? false
+      {
+        isContradicted = true
+      }
       var outline = CallOutline(call: call, caller: payload.caller ?? "agent", seq: seq)
       // What is derived from the source stands in no summary.
       outline.isOfSimulatedUser = payload.isOfUser

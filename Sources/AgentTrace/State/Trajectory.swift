@@ -179,6 +179,8 @@ public struct Trajectory: Sendable {
   private var inputBytes = 0
 
   private var groups = 0
+  /// Whether anything tells of a call that no decision before it holds.
+  private var hasStrays = false
   private var contradictions = CallContradictions()
   /// Where each call stands, by its id; empty where there are so few that looking through them costs less.
   private var indexByCallID: [String: UInt32] = [:]
@@ -312,6 +314,7 @@ public struct Trajectory: Sendable {
       outline.isOfSimulatedUser = simulatedUser.made(event)
       // What could not be used called nothing.
       if call.name.isEmpty, !isInvalid { lack("calls") }
+      noteProposal(of: call.callId)
       add(
         Call(
           outline: outline, inputSource: .value(call.input), group: groups, step: event.step,
@@ -331,6 +334,7 @@ public struct Trajectory: Sendable {
       outline.isOfSimulatedUser = simulatedUser.made(
         isMarked: decision.isOfUser, by: decision.caller)
       if call.name.isEmpty { lack("calls") }
+      noteProposal(of: call.callId)
       inputBytes += call.input.count
       add(
         Call(
@@ -370,6 +374,13 @@ public struct Trajectory: Sendable {
     case .toolResult where calls[index].outline.isResultUnread: lack("tools")
     default: break
     }
+  }
+
+  /// Takes in that a decision holds a call of this id. Where one of the id began or ended before, it may be the same,
+  /// told of too early, or another: which calls there were nobody knows.
+  private mutating func noteProposal(of callId: String) {
+    guard hasStrays, let index = index(ofCall: callId), calls[index].outline.isStray else { return }
+    lack("calls")
   }
 
   /// Takes in that something of a channel is there and cannot be told.
@@ -453,6 +464,7 @@ public struct Trajectory: Sendable {
   /// called, whoever proposed it. Its index; `nil` where the event tells of no such thing.
   private mutating func addStray(_ callId: String, _ event: Event) -> Int? {
     guard var outline = CallOutline(stray: callId, event) else { return nil }
+    hasStrays = true
     outline.isOfSimulatedUser = simulatedUser.made(event)
     var input = InputSource.value(.lost("no decision holds this call"))
     if let known = index(ofCall: callId).map({ calls[$0] }) {
