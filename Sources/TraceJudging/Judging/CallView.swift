@@ -137,6 +137,12 @@ final class CallView: Sendable {
     call.tool.isEmpty && call.outline.isStray
   }
 
+  /// Whether a call has a result, whatever it says.
+  func hasReturned(_ call: Trajectory.Call) -> Trilean {
+    if call.outline.resultSeq != nil { return .yes }
+    return maySeeLess(of: call) ? .unknown : .no
+  }
+
   /// Whether a call's end may be hidden.
   private func maySeeLess(of call: Trajectory.Call) -> Bool {
     // Where only some results were recorded, one that is missing may be such. That goes for a call of an invalid

@@ -199,7 +199,9 @@ extension JudgedRun {
       let cited = view.calls.filter { call in
         refs.contains { $0.hasSameUTF8(as: call.outline.callId) }
       }
-      let answers = cited.map { ($0, view.isSuch(entry, $0, .proposed)) }
+      let answers = cited.map { call in
+        (call, Trilean.both(view.isSuch(entry, call, .proposed), view.hasReturned(call)))
+      }
       let part = "cites[\(index)]"
       let expected = "a result of \(entry) is cited"
       if let isHidden {
