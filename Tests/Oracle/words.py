@@ -111,7 +111,8 @@ def max_invalid(facts, limit):
 
 def attempts(call):
     told = call.result["data"].get("attempts", 0) if call.result else 0
-    return max(len(call.starts), int(told), 1)
+    numbers = [int(start["data"].get("attempt", 1)) for start in call.starts]
+    return max([len(call.starts), int(told), 1] + numbers)
 
 
 def lacks_attempts(call):
@@ -344,9 +345,15 @@ def evidence(facts, asked, prefix):
         else:
             yield prefix + ".min", "pass" if len(set(cited)) >= asked["min"] else "fail"
     for place, one in enumerate(asked.get("cites", [])):
-        answers = [fits(facts, entry(one), facts.by_id[ref]) if ref in facts.by_id else False for ref in cited]
+        answers = [both([fits(facts, entry(one), facts.by_id[ref]), returned(facts, facts.by_id[ref])])
+                   if ref in facts.by_id else False for ref in cited]
         outcome = outcome_of(either(answers))
         yield "%s.cites[%d]" % (prefix, place), "unverifiable" if hidden else outcome
+
+
+def returned(facts, call):
+    """Whether a call has a result; None where it may be hidden."""
+    return True if call.result else None if facts.may_hide_end(call) else False
 
 
 def observed(facts, cited, hidden):

@@ -103,6 +103,49 @@ struct ContradictingLogTests {
     #expect(try Self.outcomes(later, ["maxToolCalls": 1]) == [.pass])
   }
 
+  @Test("what is told before the decision that holds its id may be that call or another")
+  func toldTooEarly() throws {
+    for early in [Self.start(attempt: 1), Self.result()] {
+      for fate in [RecordedRun.Fate.untouched, .ok()] {
+        var events = try Self.paid(fate)
+        events.insert(
+          Event(seq: 0, step: 1, type: early.type, runId: "run", data: early.data), at: 1)
+        events = Self.numbered(events)
+        #expect(try Self.outcomes(events, ["maxToolCalls": 2]) == [.unverifiable])
+        #expect(try Self.outcomes(events, ["toolsNotCalled": ["search"]]) == [.unverifiable])
+        #expect(
+          try Self.outcomes(events, ["toolsProposed": [["tool": "pay", "times": 2]]])
+            == [.unverifiable])
+        #expect(Self.mayHideCalls(events))
+      }
+    }
+  }
+
+  @Test("a call without a result is none whose result is cited")
+  func citedWithoutResult() throws {
+    let cites: JSONValue = ["evidence": ["cites": ["pay"]]]
+    let fates: [(RecordedRun.Fate, Outcome)] = [
+      (.ok(), .pass), (.error(), .pass), (.started, .fail), (.untouched, .fail),
+    ]
+    for (fate, outcome) in fates {
+      var events = try Self.paid(fate)
+      let place = try #require(events.lastIndex { $0.type == .decision })
+      events[place].data["evidenceRefs"] = ["1.1.0"]
+      #expect(try Self.outcomes(events, cites) == [outcome])
+      events[0].data["recorded"] = ["tools": "partial"]
+      #expect(try Self.outcomes(events, cites) == [outcome == .fail ? .unverifiable : outcome])
+    }
+  }
+
+  @Test("a start that says which attempt it is tells of those before it")
+  func attemptsBefore() throws {
+    let third = try Self.paid(.untouched, then: [Self.start(attempt: 3), Self.result()])
+    #expect(try Self.outcomes(third, ["maxRetries": 1]) == [.fail])
+    #expect(try Self.outcomes(third, ["maxRetries": 2]) == [.pass])
+    let first = try Self.paid()
+    #expect(try Self.outcomes(first, ["maxRetries": 0]) == [.pass])
+  }
+
   @Test("a start or a result that names another tool tells of a call of that tool")
   func otherTool() throws {
     for events in [
