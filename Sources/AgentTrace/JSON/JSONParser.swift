@@ -129,7 +129,27 @@ struct JSONParser {
     while true {
       elements.append(try parseValue())
       if try !continues(until: UInt8(ascii: "]")) { return .array(elements) }
+      if elements.count == Self.longCount {
+        elements.reserveCapacity(Self.longCount + commasBeforeBracket + 1)
+      }
     }
+  }
+
+  /// Of an array of so many elements it is looked how many may follow: to make room for millions of them twice and
+  /// again costs more than to read them.
+  private static let longCount = 4_096
+
+  /// How many commas stand before the next closing bracket. Of an array of plain numbers and words, so many elements
+  /// follow the next one; the room that is asked for in vain is never touched.
+  ///
+  /// - Complexity: what is left of the innermost array, at most; it is asked once for each.
+  private var commasBeforeBracket: Int {
+    var count = 0
+    for index in position..<bytes.count {
+      if bytes[index] == UInt8(ascii: "]") { break }
+      if bytes[index] == UInt8(ascii: ",") { count += 1 }
+    }
+    return count
   }
 
   private mutating func parseObject() throws(JSONError) -> JSONValue {

@@ -242,7 +242,7 @@ private struct Verification {
         "event \(event.seq): the digest of a state of another format was not compared")
     }
     if !isPacket {
-      try cursor.fold(into: &proof.state)
+      try cursor.fold(into: &proof.state, known: event)
       if !cursor.isFoldedCanonical { checkForm(of: raw) }
     }
     summary.apply(event)

@@ -7,10 +7,13 @@
 /// holds both against each other.
 extension LineCursor {
   /// Folds the event in that was stepped to; a mark changes nothing.
-  func fold(into state: inout AgentState) throws(LogError) {
+  ///
+  /// - Parameter known: that event, where it was read already, and is no packet: no value is then made of it once more.
+  func fold(into state: inout AgentState, known: Event? = nil) throws(LogError) {
     guard isAtEvent else { return }
     isFoldedCanonical = false
-    if try foldText(into: &state) { return }
+    if try foldText(into: &state, known: known) { return }
+    if let known { return state.apply(known) }
     guard let raw = try rawEvent() else { return }
     let event = try resolved(raw)
     if raw.type == .contextBuilt, holes.isEmpty {
@@ -27,7 +30,7 @@ extension LineCursor {
 
   /// Folds the event in from its text; false, and nothing changed, where that has to be read the plain
   /// way.
-  private func foldText(into state: inout AgentState) throws(LogError) -> Bool {
+  private func foldText(into state: inout AgentState, known: Event?) throws(LogError) -> Bool {
     guard holes.isEmpty, var scanner = LineScanner(bytes), let envelope = Envelope(&scanner) else {
       return false
     }
@@ -52,7 +55,13 @@ extension LineCursor {
       let runId = scanner.text(envelope.runId, known: lastRunID)
     else { return false }
     lastRunID = runId
-    let members = keys.map { text.members($0, in: output) } ?? output[start...].objectValue
+    let members: JSONObject?
+    // Of a beginning it matters how it stands in the line: it may be of another format.
+    if let known, known.type != .runStarted {
+      members = known.data
+    } else {
+      members = keys.map { text.members($0, in: output) } ?? output[start...].objectValue
+    }
     output.append(UInt8(ascii: "]"))
     guard let data = members else { return false }
     let event = Event(
