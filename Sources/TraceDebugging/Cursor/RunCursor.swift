@@ -37,6 +37,8 @@ public final class RunCursor {
 
   private var reader: LogReader?
   private(set) var slots: [Slot] = []
+  /// What the events that the slots hold take together: asked behind each event that is read.
+  private var heldBytes = 0
   private var index = 0
   /// States after some events of the window, in the order of their numbers.
   private var states: [(seq: Int, state: AgentState)] = []
@@ -280,7 +282,10 @@ public final class RunCursor {
     if (try? load(around: old.seq)) == true, seq == old.seq { return true }
     self.wasAtEnd = wasAtEnd
     // A writer is between two names, or cuts a torn end: what was seen stays until it has settled.
-    if !slots.contains(where: { $0.seq == old.seq }) { (slots, index, reader) = ([old], 0, nil) }
+    if !slots.contains(where: { $0.seq == old.seq }) {
+      hold([old])
+      (index, reader) = (0, nil)
+    }
     stamp = nil
     return false
   }
@@ -314,17 +319,23 @@ public final class RunCursor {
   private func restore(_ old: Slot?) throws(LogError) {
     guard let old else { return }
     do { try fill(around: old.seq) } catch {
-      if slots.isEmpty { slots = [old] }
+      if slots.isEmpty { hold([old]) }
       throw error
     }
-    if slots.isEmpty { slots = [old] }
+    if slots.isEmpty { hold([old]) }
+  }
+
+  /// Has these slots in the window and no others.
+  private func hold(_ kept: [Slot]) {
+    slots = kept
+    heldBytes = kept.reduce(0) { $0 + ($1.event == nil ? 0 : $1.bytes) }
   }
 
   private func fill(around seq: Int) throws(LogError) {
     let before = max(margin, 64)
     let first = max(0, seq - before)
     self.reader = nil
-    slots = []
+    hold([])
     states = []
     recent = nil
     index = 0
@@ -406,10 +417,12 @@ public final class RunCursor {
         event = found
       }), let event
     else { return false }
+    let bytes = event.approximateBytes
     slots.append(
       Slot(
-        seq: event.seq, step: event.step, type: event.type, row: EventRow(event),
-        bytes: event.approximateBytes, event: event))
+        seq: event.seq, step: event.step, type: event.type, row: EventRow(event), bytes: bytes,
+        event: event))
+    heldBytes += bytes
     if event.seq.isMultiple(of: stateInterval) { keepState() }
     return true
   }
@@ -421,14 +434,13 @@ public final class RunCursor {
 
   /// Gives up events beyond the budget, those first that are farthest from the selected one.
   private func shrink() {
-    var bytes = slots.reduce(0) { $0 + ($1.event == nil ? 0 : $1.bytes) }
-    guard bytes > budgetBytes else { return }
-    for place in slots.indices where bytes > budgetBytes && place != index {
+    guard heldBytes > budgetBytes else { return }
+    for place in slots.indices where heldBytes > budgetBytes && place != index {
       guard place < index || place > index + 1, place < slots.count - 1,
         slots[place].event != nil
       else { continue }
       slots[place].event = nil
-      bytes -= slots[place].bytes
+      heldBytes -= slots[place].bytes
     }
   }
 
@@ -442,7 +454,7 @@ public final class RunCursor {
     // The states that stay begin with one that stands before the first event that stays.
     let kept = slots.firstIndex { $0.seq > states[place].seq } ?? 0
     guard kept > 0 else { return }
-    slots.removeFirst(kept)
+    hold(Array(slots.dropFirst(kept)))
     index -= kept
     states.removeFirst(place)
   }
