@@ -131,6 +131,23 @@ struct JSONTests {
     }
   }
 
+  @Test("a long array reads as it is written, whatever stands behind its first thousands")
+  func longArrays() throws {
+    let zeros = [String](repeating: "0", count: 5_000)
+    let ends = [#""],,[""#, "[1,2]", #"{"a":[],"b":1}"#, "7", "[]"]
+    for text in [
+      zeros, zeros + ends, zeros + ends + zeros, [String](repeating: #"{"a":[1,2]}"#, count: 5_000),
+    ] {
+      let line = "[" + text.joined(separator: ",") + "]"
+      let value = try JSONValue(parsing: line)
+      #expect(value.arrayValue?.count == text.count)
+      #expect(CanonicalJSON.encode(value) == Array(line.utf8))
+    }
+    #expect(throws: JSONError.self) {
+      try JSONValue(parsing: "[" + zeros.joined(separator: ",") + ",")
+    }
+  }
+
   @Test("bytes are counted as they are written")
   func byteCounts() {
     var generator = SeededGenerator(seed: 12)

@@ -76,6 +76,23 @@ struct FoldingTests {
     }
   }
 
+  @Test(
+    "An event that was read already is folded in like its text",
+    arguments: Project.files(below: "Fixtures/runs", ending: ".jsonl.gz"))
+  func known(run: String) throws {
+    let cursor = try LogReader(path: Project.path(run)).cursor
+    let other = try LogReader(path: Project.path(run)).cursor
+    var (state, known) = (AgentState(), AgentState())
+    while let head = try cursor.advance(), try other.advance() != nil {
+      guard case .event(let seq, _, let type) = head else { continue }
+      try cursor.fold(into: &state)
+      let raw = try #require(try other.rawEvent())
+      let event = type == .contextBuilt ? nil : try other.resolved(raw)
+      try other.fold(into: &known, known: event)
+      try #require(known == state, "after event \(seq)")
+    }
+  }
+
   @Test("A line that is written in another way is never taken for one of ours")
   func foreignForms() throws {
     let folder = try TemporaryFolder()
