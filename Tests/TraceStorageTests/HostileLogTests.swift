@@ -185,6 +185,10 @@ struct HostileLogTests {
       name: "a cut without its head", lines: [("human_replied", #"{"text":{"$cut":{"bytes":1}}}"#)],
       code: .badLine("“$cut” is not of its form")),
     Forgery(
+      name: "a cut of fewer bytes than none",
+      lines: [("human_replied", #"{"text":{"$cut":{"bytes":-1,"head":""}}}"#)],
+      code: .badLine("“$cut” is not of its form")),
+    Forgery(
       name: "keys that stand twice", lines: [("human_replied", #"{"text":1,"text":2}"#)],
       code: .badJSON(.duplicateKey("text"))),
     Forgery(

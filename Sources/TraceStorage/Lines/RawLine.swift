@@ -151,7 +151,8 @@ enum SpecialForm {
       self = .value(.bytes(bytes))
     case ("$lost", .string(let reference)): self = .value(.lost(reference))
     case ("$cut", .object(let cut)):
-      guard cut.count == 2, let bytes = cut["bytes"]?.intValue, let head = cut["head"]?.stringValue
+      guard cut.count == 2, let bytes = cut["bytes"]?.intValue, bytes >= 0,
+        let head = cut["head"]?.stringValue
       else { throw .line("“$cut” is not of its form") }
       self = .value(.cut(bytes: bytes, head: head))
     default: throw .line("“\(member.key)” is not of its form")
