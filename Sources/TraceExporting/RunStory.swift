@@ -96,6 +96,25 @@ struct RunStory {
     case model(ModelCall)
     case turn(Turn)
     case result(Result)
+
+    /// Puts it on the clock on the wall, of which nobody knew when it was told.
+    mutating func put(onClock origin: UInt64) {
+      switch self {
+      case .said(var said):
+        said.at.origin = origin
+        self = .said(said)
+      case .model(var call):
+        call.at.origin = origin
+        self = .model(call)
+      case .turn(var turn):
+        turn.at.origin = origin
+        self = .turn(turn)
+      case .result(var result):
+        result.at.origin = origin
+        result.started?.origin = origin
+        self = .result(result)
+      }
+    }
   }
 
   /// What the policy gate said of a call last.
@@ -111,7 +130,7 @@ struct RunStory {
   var identity = ""
   /// The data of `run_started`.
   var start: JSONObject = [:]
-  /// Nanoseconds since 1970 at which the log says that the run began; 0 where it does not say.
+  /// Nanoseconds since 1970 at which the run began, by the first event that says when it was; 0 where none does.
   var began: UInt64 = 0
   /// When the run began, at `t` 0.
   var first = Moment(seq: 0, t: 0, origin: 0)
@@ -180,6 +199,19 @@ struct RunStory {
   /// A value as text: a string as it is, anything else as JSON.
   static func text(_ value: JSONValue) -> String {
     value.stringValue ?? CanonicalJSON.string(value, form: .plain)
+  }
+}
+
+extension RunStory {
+  /// Puts all that was told before anybody knew the clock on the wall on it: active run time began at that moment.
+  mutating func put(onClock origin: UInt64) {
+    began = origin
+    first.origin = origin
+    for index in items.indices { items[index].put(onClock: origin) }
+    for id in started.keys { started[id]?.origin = origin }
+    for (id, moments) in attempts {
+      attempts[id] = moments.map { Moment(seq: $0.seq, t: $0.t, origin: origin) }
+    }
   }
 }
 

@@ -23,12 +23,7 @@ struct StoryFold {
   mutating func apply(_ event: Event) {
     if event.seq == 0 || story.runId.isEmpty { story.runId = event.runId }
     story.eventCount += 1
-    // Where the run stood still the clock went on. It never goes back, whatever a log says.
-    if event.type == .runStarted { story.began = event.time.flatMap(UTCTime.nanoseconds) ?? 0 }
-    if story.began > 0, let time = event.time.flatMap(UTCTime.nanoseconds) {
-      let active = RunStory.Moment(seq: 0, t: event.t, origin: 0).clock
-      story.last.origin = max(story.last.origin, time - min(time, active))
-    }
+    if let time = event.time.flatMap(UTCTime.nanoseconds) { see(clock: time, at: event.t) }
     story.last.t = max(story.last.t, event.t)
     story.last.seq = event.seq
     if event.type == .runStarted { story.first.origin = story.last.origin }
@@ -75,6 +70,16 @@ struct StoryFold {
     case .stop: story.stop = try? Stop(decoding: event.data)
     default: break
     }
+  }
+
+  /// Takes in what the clock on the wall said at a moment of active run time. Where the run stood still it went on, and
+  /// it never goes back, whatever a log says.
+  private mutating func see(clock: UInt64, at t: Int) {
+    let active = RunStory.Moment(seq: 0, t: t, origin: 0).clock
+    let origin = clock - min(clock, active)
+    // An import knows when things were said in a run, and not when that began: no later than those say.
+    if story.began == 0, origin > 0 { story.put(onClock: origin) }
+    story.last.origin = max(story.last.origin, origin)
   }
 
   private mutating func add(below used: JSONValue?) {

@@ -243,6 +243,35 @@ struct RoundTripTests {
 
 extension RoundTripTests {
   @Test(
+    "a run whose beginning has no time, as that of an import, began by the times of what follows")
+  func timesOfImports() throws {
+    let folder = try TemporaryFolder()
+    let log = folder.path("run.jsonl.gz")
+    let writer = try LogWriter(creating: log, options: .init(durability: .none))
+    let reply = ModelResult(reply: ["text": "Hi"], inputTokens: 1).encoded
+    let answer = DecisionPayload(.answer(text: "Hi", evidenceRefs: []), modelResult: 1).encoded
+    let time = "2026-01-31T10:00:02.000Z"
+    let events = [
+      Event(
+        seq: 0, step: 0, type: .runStarted, runId: "r",
+        data: RunStarted(agentName: "a", goal: "Go").encoded),
+      Event(
+        seq: 1, step: 1, type: .modelResult, runId: "r", time: time, t: 2_000_000, data: reply),
+      Event(seq: 2, step: 1, type: .decision, runId: "r", time: time, t: 2_000_000, data: answer),
+    ]
+    for event in events { try writer.append(event, isEffectAhead: false) }
+    _ = try writer.close()
+    try Exporting.export(.otlpJSON, [log], to: folder.path("run.jsonl"), isPlain: true)
+    let value = try JSONValue(parsing: try Exporting.bytes(folder.path("run.jsonl")))
+    let spans = value["resourceSpans"]?[0]?["scopeSpans"]?[0]?["spans"]?.arrayValue ?? []
+    let starts = spans.compactMap { $0["startTimeUnixNano"]?.stringValue }
+    #expect(starts == ["1769853600000000000", "1769853602000000001"])
+    try Exporting.export(.csv, [log], to: folder.path("runs.csv"))
+    let table = String(decoding: try Exporting.bytes(folder.path("runs.csv")), as: UTF8.self)
+    #expect(table.contains("2026-01-31T10:00:00"))
+  }
+
+  @Test(
     "a run that is not told whole is not taken for one that is, where its log does not go along",
     arguments: Exporting.carrying)
   func partial(format: ExportFormat) throws {
