@@ -173,6 +173,14 @@ struct RunStory {
     return nil
   }
 
+  /// Whether its agent gave an answer: what it said beside its calls, or before a limit, is none.
+  var isAnswered: Bool {
+    items.contains { item in
+      guard case .turn(let turn) = item else { return false }
+      return turn.kind == "answer" && (turn.caller ?? "agent") == "agent"
+    }
+  }
+
   /// Totals of its model calls: tokens in and out, and cost; `nil` where no call says.
   var usage: (input: Int?, output: Int?, cost: Double?) {
     var (input, output): (Int?, Int?) = (nil, nil)

@@ -170,6 +170,8 @@ struct StoryFold {
   func finished() -> RunStory {
     var story = story
     story.identity = story.runId
+    // A run that never stopped may have gone on.
+    if story.stop == nil, story.start["recorded"]?["stop"] == nil { story.isPartial = true }
     guard !hasGoal, !story.goal.isEmpty else { return story }
     let said = RunStory.Said(at: story.first, role: .user, text: story.goal)
     let place =

@@ -35,17 +35,33 @@ struct CarriedRun: EventSource {
     }
   }
 
-  /// How our own export says that the run ended, where no log goes along and that was otherwise than well; `nil` where it
-  /// says nothing: that a run ended well its messages say.
+  /// How a run ended whose log does not go along: where our own export names another reason than success, that one; where it
+  /// names none, nobody knows, whatever was said last. That a run ended well its messages say.
   ///
-  /// - Parameter own: what stands under our key.
-  static func ending(_ own: JSONValue?, at pointer: JSONPointer) -> ParsedEnding? {
-    guard let reason = own?["stop"]?.stringValue.flatMap(StopReason.init(rawValue:)),
-      reason != .success
-    else { return nil }
+  /// - Parameters:
+  ///   - own: what stands under our key.
+  ///   - told: how it ended by its messages.
+  static func ending(
+    _ own: JSONValue?, at pointer: JSONPointer, told: ParsedEnding?
+  ) -> ParsedEnding? {
+    guard own?["runId"] != nil else { return told }
+    guard let reason = own?["stop"]?.stringValue.flatMap(StopReason.init(rawValue:)) else {
+      return nil
+    }
+    if reason == .success { return told }
     return ParsedEnding(
       reason: reason, detail: own?["detail"]?.stringValue ?? "",
       field: pointer.appending(CarriedLog.key).appending("stop"))
+  }
+
+  /// Takes in what else our own export says of a run whose log does not go along.
+  ///
+  /// - Parameters:
+  ///   - own: what stands under our key.
+  ///   - pointer: where that stands.
+  static func take(_ own: JSONValue?, at pointer: JSONPointer, into graph: inout CallGraph) {
+    if own?["partial"] == true { graph.unread.append(pointer) }
+    if own?["answered"] == false { graph.hasNoAnswer = true }
   }
 
   /// The run that spans carry in pieces.

@@ -320,3 +320,108 @@ extension RoundTripTests {
     }
   }
 }
+
+extension RoundTripTests {
+  /// A closed log of some events.
+  private static func log(
+    _ path: String, recorded: JSONObject = [:], _ data: [(EventType, JSONObject)]
+  ) throws -> String {
+    let writer = try LogWriter(creating: path, options: .init(durability: .none))
+    var start = RunStarted(agentName: "a", goal: "Go").encoded
+    if !recorded.isEmpty { start["recorded"] = .object(recorded) }
+    for (seq, one) in ([(.runStarted, start)] + data).enumerated() {
+      try writer.append(
+        Event(seq: seq, step: min(seq, 1), type: one.0, runId: "r", data: one.1),
+        isEffectAhead: false)
+    }
+    _ = try writer.close()
+    return path
+  }
+
+  private static func back(_ log: String, _ format: ExportFormat) throws -> Trajectory {
+    let path = "\(log).\(format.rawValue)\(format.ending)"
+    try Exporting.export(format, [log], to: path, isPlain: true)
+    return try Exporting.trajectory(
+      try #require(try Exporting.imported(path, into: path + ".in").first))
+  }
+
+  @Test(
+    "where nobody knows how a run ended, or that it did, no format says that it went well",
+    arguments: Exporting.carrying)
+  func endings(format: ExportFormat) throws {
+    let folder = try TemporaryFolder()
+    let answered: [(EventType, JSONObject)] = [
+      (
+        .modelResult,
+        ModelResult(reply: ["text": "Done"], inputTokens: 1, finishReason: "stop").encoded
+      ),
+      (.decision, DecisionPayload(.answer(text: "Done", evidenceRefs: []), modelResult: 1).encoded),
+    ]
+    let unknown = try Self.back(
+      Self.log(folder.path("unknown.jsonl.gz"), recorded: ["stop": "none"], answered), format)
+    #expect(unknown.stop == nil && unknown.answer?.value == "Done")
+    let open = try Self.back(Self.log(folder.path("open.jsonl.gz"), answered), format)
+    #expect(open.stop == nil && open.recorded["calls"] != nil)
+  }
+
+  @Test(
+    "what was said in a run that gave no answer is none by any format",
+    arguments: Exporting.carrying)
+  func noAnswers(format: ExportFormat) throws {
+    let folder = try TemporaryFolder()
+    let log = try Self.log(
+      folder.path("blocked.jsonl.gz"),
+      [
+        (.modelResult, ModelResult(reply: ["text": "I will not."], inputTokens: 1).encoded),
+        (
+          .decision,
+          DecisionPayload(.stop(.blocked, detail: "refused"), modelResult: 1).encoded
+        ),
+        (.stop, Stop(reason: .blocked, isFinal: true).encoded),
+      ])
+    #expect(try Exporting.trajectory(log).answer == nil)
+    let after = try Self.back(log, format)
+    #expect(after.answer == nil && after.stop?.reason == .blocked)
+  }
+
+  @Test(
+    "what came back, nobody knows how well or from which call, is told by traces, ATIF and Inspect",
+    arguments: Exporting.carrying.filter { $0 != .openAI && $0 != .anthropic })
+  func returned(format: ExportFormat) throws {
+    let folder = try TemporaryFolder()
+    func result(_ callId: String, _ tool: String) -> (EventType, JSONObject) {
+      (
+        .toolResult,
+        ToolResultPayload(callId: callId, tool: tool, result: .returned(data: "x")).encoded
+      )
+    }
+    let call = ProposedCall(callId: "1.1.0", name: "look", input: ["a": 1])
+    let log = try Self.log(
+      folder.path("returned.jsonl.gz"), recorded: ["stop": "none"],
+      [
+        (.modelResult, ModelResult(reply: ["text": ""], inputTokens: 1).encoded),
+        (.decision, DecisionPayload(.tool([call]), modelResult: 1).encoded),
+        result("1.1.0", "look"), result("unmatched.1", "send"),
+      ])
+    let before = try Exporting.trajectory(log)
+    #expect(before.calls.map(\.tool) == ["look", "send"])
+    let after = try Self.back(log, format)
+    #expect(after.calls.map(\.tool) == ["look", "send"])
+    #expect(after.calls.allSatisfy { $0.status == .returned })
+  }
+
+  @Test("a model's call that failed is no decision by ATIF either")
+  func failedReply() throws {
+    let folder = try TemporaryFolder()
+    let log = try Self.log(
+      folder.path("failed.jsonl.gz"),
+      [
+        (.modelResult, ModelResult(error: "500").encoded),
+        (.stop, Stop(reason: .modelFailure, detail: "error", isFinal: true).encoded),
+      ])
+    let before = try Exporting.trajectory(log)
+    let after = try Self.back(log, .atif)
+    #expect(before.steps == 0 && after.steps == 0)
+    #expect(after.stop?.reason == .modelFailure)
+  }
+}

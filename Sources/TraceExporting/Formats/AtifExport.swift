@@ -131,9 +131,13 @@ enum AtifExport {
     }
 
     private static func observation(of result: RunStory.Result, id: String?) -> JSONValue {
+      var own: JSONObject = ["status": .string(result.status)]
+      if id == nil {
+        own["call"] = .string(CallName.id(result.callId))
+        own["tool"] = .string(result.tool)
+      }
       var object: JSONObject = [
-        "content": .string(RunStory.text(result.content)),
-        "extra": ["agent_eval": ["status": .string(result.status)]],
+        "content": .string(RunStory.text(result.content)), "extra": ["agent_eval": .object(own)],
       ]
       object["source_call_id"] = id.map(JSONValue.string)
       return .object(object)
@@ -172,6 +176,7 @@ enum OwnKey {
       object["detail"] = stop.detail.map(JSONValue.string)
     }
     if story.isPartial { object["partial"] = true }
+    if !story.isAnswered { object["answered"] = false }
     object["caseId"] = story.start["case"]?["caseId"]
     if !results.isEmpty {
       object["outcomes"] = .array(

@@ -110,6 +110,7 @@ struct SpanExport {
     span.set("agent_eval.run.id", story.runId)
     span.set("agent_eval.case.id", story.start["case"]?["caseId"]?.stringValue)
     if story.isPartial { span.set("agent_eval.partial", true) }
+    if !story.isAnswered { span.set("agent_eval.answered", false) }
     if let stop = story.stop {
       span.set("agent_eval.stop.reason", stop.reason.rawValue)
       span.set("agent_eval.stop.detail", stop.detail)
@@ -191,6 +192,8 @@ struct SpanExport {
       return
     }
     let reply = call.result.reply
+    // What was answered nobody recorded: an empty reply would be another thing.
+    guard turn != nil || reply != nil && reply != .null else { return }
     let text =
       turn?.text ?? reply?.stringValue ?? (reply?["text"] ?? reply?["content"])?.stringValue
     var parts: [JSONValue] = []

@@ -104,9 +104,9 @@ enum Atif: FormatAdapter {
     for key in ["schema_version", "session_id", "trajectory_id"] { graph.labels[key] = value[key] }
     for key in ["final_metrics", "notes", "extra"] { graph.extra[key] = value[key] }
     graph.extra["agent"] = agent
-    if value["extra"]?["agent_eval"]?["partial"] == true {
-      graph.unread.append(JSONPointer(tokens: ["extra", "agent_eval"]))
-    }
+    CarriedRun.take(
+      value["extra"]?["agent_eval"], at: JSONPointer(tokens: ["extra", "agent_eval"]),
+      into: &graph)
     // The list's end is no end of the run: only our own exports say how it ended.
     guard let own = value["extra"]?["agent_eval"]?["stop"]?.stringValue,
       let reason = StopReason(rawValue: own)
@@ -218,7 +218,14 @@ enum Atif: FormatAdapter {
     {
       graph.unread += message.unread
     } else {
-      graph.items += MessageItems.items(of: [message], agent: agent)
+      graph.items += MessageItems.items(of: [message], agent: agent).map { item in
+        // Our own exports say why no reply came.
+        guard case .reply(var reply) = item,
+          let error = step["extra"]?["agent_eval"]?["error"]?.stringValue
+        else { return item }
+        reply.error = error
+        return .reply(reply)
+      }
     }
     try readObservation(of: step, calls: message.calls, agent: agent, into: &graph)
   }
@@ -245,8 +252,9 @@ enum Atif: FormatAdapter {
       let fields = try MessageFields(value, at: at)
       let id = fields["source_call_id"]?.stringValue
       let content = fields.object["content"]
-      let own = fields["extra"]?["agent_eval"]?["status"]?.stringValue
-      if calls.isEmpty, id == nil {
+      let ours = fields["extra"]?["agent_eval"]
+      let own = ours?["status"]?.stringValue
+      if calls.isEmpty, id == nil, own == nil {
         // What an agent saw that called nothing is what it was told.
         graph.items.append(
           .message(
@@ -263,7 +271,9 @@ enum Atif: FormatAdapter {
         default: .returned
         }
       var result = GraphResult(
-        id: id, tool: nil, data: content.map { Told(text: $0) } ?? .absent, status: status,
+        // What came back to no call of a step our own exports name beside it.
+        id: id ?? ours?["call"]?.stringValue, tool: ours?["tool"]?.stringValue,
+        data: content.map { Told(text: $0) } ?? .absent, status: status,
         pointer: at)
       result.agent = agent
       result.extra = fields.without(["source_call_id", "content"])

@@ -113,9 +113,8 @@ enum Inspect: FormatAdapter {
       try fields.list("events").contains { $0["pending"] == true }
       || head["status"] == "started"
     graph.ending = isOpen ? nil : ending(of: fields, graph)
-    if fields["metadata"]?["agent_eval"]?["partial"] == true {
-      graph.unread.append(pointer.appending("metadata"))
-    }
+    CarriedRun.take(
+      fields["metadata"]?["agent_eval"], at: pointer.appending("metadata"), into: &graph)
     let known: Set<String> = ["messages", "events", "output", "input", "id", "epoch"]
     for member in fields.object where !known.contains(member.key) {
       if !quiet.contains(member.key),
@@ -216,6 +215,8 @@ enum Inspect: FormatAdapter {
       id: fields["tool_call_id"]?.stringValue, tool: fields["function"]?.stringValue,
       data: fields.object["content"].map { Told(text: $0) } ?? .absent, status: .ok,
       pointer: fields.pointer)
+    // Our own exports say where nobody knows whether it succeeded.
+    if fields["metadata"]?["agent_eval"]?["status"] == "returned" { result.status = .returned }
     guard let error = fields["error"], !error.saysNothing else { return result }
     result.status = error["type"] == "approval" ? .refused : .error
     result.extra["content"] = fields["content"]
@@ -243,6 +244,8 @@ enum Inspect: FormatAdapter {
         reason: reason, detail: own?["detail"]?.stringValue ?? "",
         field: sample.pointer.appending("metadata"))
     }
+    // Where they name no reason, nobody knows it.
+    if own?["runId"] != nil { return nil }
     if let error = sample["error"], !error.saysNothing {
       return ParsedEnding(
         reason: .toolFailure, detail: (error["message"]?.stringValue ?? "error").firstLine,

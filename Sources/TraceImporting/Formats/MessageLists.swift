@@ -181,8 +181,8 @@ enum MessageLists: FormatAdapter {
     if let run = try CarriedRun.find(in: value, at: []) { return run }
     let (beside, own) = CarriedLog.taking(from: value, at: [])
     var graph = try run(beside, at: pointer)
-    if own?["partial"] == true { graph.unread.append(pointer.appending(CarriedLog.key)) }
-    graph.ending = CarriedRun.ending(own, at: pointer) ?? graph.ending
+    CarriedRun.take(own, at: pointer.appending(CarriedLog.key), into: &graph)
+    graph.ending = CarriedRun.ending(own, at: pointer, told: graph.ending)
     return graph
   }
 

@@ -108,8 +108,8 @@ enum OpenAIMessages: FormatAdapter {
     if let run = try CarriedRun.find(in: value, at: []) { return run }
     let (beside, own) = CarriedLog.taking(from: value, at: [])
     var run = CallGraph(try run(beside, at: pointer))
-    if own?["partial"] == true { run.unread.append(pointer.appending(CarriedLog.key)) }
-    run.ending = CarriedRun.ending(own, at: pointer) ?? run.ending
+    CarriedRun.take(own, at: pointer.appending(CarriedLog.key), into: &run)
+    run.ending = CarriedRun.ending(own, at: pointer, told: run.ending)
     return run
   }
 

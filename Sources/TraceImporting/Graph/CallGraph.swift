@@ -27,6 +27,8 @@ struct CallGraph {
   /// Whether more may have happened than was told so far, so that nothing can be said against what is not there.
   var mayGoOn = false
 
+  /// Whether the source says that the run gave no answer, whatever was said last.
+  var hasNoAnswer = false
   /// Whether a text is the answer also where calls follow it and nothing else is said.
   var mayAnswerBeforeCalls = true
   /// Whether what a model says may be a call: not where the program that ran tells of each that it made.

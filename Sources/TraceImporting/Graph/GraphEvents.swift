@@ -71,8 +71,8 @@ struct GraphEvents {
     goal = graph.input ?? .null
     let refused = graph.refusedIndex
     refusedIndex = refused
-    let isQuestion = graph.ending?.waitsForPerson ?? false
-    answerIndex = graph.answerIndex.flatMap { $0 == refused || isQuestion ? nil : $0 }
+    let isNone = graph.hasNoAnswer || graph.ending?.waitsForPerson ?? false
+    answerIndex = graph.answerIndex.flatMap { $0 == refused || isNone ? nil : $0 }
     lastReplies = graph.lastRepliesOfAgents
   }
 

@@ -68,6 +68,9 @@ struct SpanGraph {
     graph.unread += items.unread
     describe()
     graph.ending = ending(items)
+    if roots.contains(where: { $0["agent_eval.answered"]?.boolValue == false }) {
+      graph.hasNoAnswer = true
+    }
     return graph
   }
 
@@ -355,6 +358,8 @@ struct SpanGraph {
       return ParsedEnding(
         reason: reason, detail: root.text("agent_eval.stop.detail") ?? "", field: root.pointer)
     }
+    // Where they name no reason, nobody knows it.
+    if root.text("agent_eval.run.id") != nil { return nil }
     let last = graph.items.last {
       if case .reply(let reply) = $0 { reply.agent == nil } else { false }
     }
