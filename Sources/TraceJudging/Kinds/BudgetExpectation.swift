@@ -145,6 +145,11 @@ struct BudgetExpectation: Expectation {
     }
     book.add("nobody counted the tokens", ["budget": ["tokens": 5]], on: unknown, is: .unverifiable)
     book.add("nobody knows the cost", ["budget": ["cost": 5]], on: unknown, is: .unverifiable)
+    let cents = Run { run in
+      for cost in [0.1, 0.2, 0.3] { run.think(tokens: 1, cost: cost) }
+      run.end()
+    }
+    book.add("prices add up as decimals do", ["budget": ["cost": 0.6]], on: cents, is: .pass)
   }
 }
 
@@ -417,6 +422,9 @@ extension JudgedRun {
   private func outcome(
     _ limit: Budget.Limit, _ amount: Double, mayBeMore: Bool, events: [Int], runs: Int?
   ) -> ExpectationOutcome {
+    // What is left over where doubles do not meet a decimal fraction was not used.
+    let slack = limit.measure == .cost ? limit.maximum.magnitude * 1e-12 : 0
+    let amount = amount <= limit.maximum + slack ? min(amount, limit.maximum) : amount
     let said = limit.say(amount) + (runs.map { " in \($0) runs" } ?? "")
     func outcome(_ outcome: Outcome, _ events: [Int], _ message: String) -> ExpectationOutcome {
       ExpectationOutcome(
