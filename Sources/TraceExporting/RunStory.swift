@@ -155,6 +155,8 @@ struct RunStory {
   /// Whether something of the run is not told whole: its log says so, a value was cut or lost, or the log is not
   /// closed. Whoever reads an export without the log that goes along has to know.
   var isPartial = false
+  /// Whether of the last answer only the beginning is there.
+  var isAnswerCut = false
 
   var agentName: String { start["agent"]?["name"]?.stringValue ?? "" }
   var agentVersion: String? { start["agent"]?["version"]?.stringValue }

@@ -129,7 +129,11 @@ struct StoryFold {
     let reply = turn.model?.reply
     turn.reasoning = reply?["reasoning"]?.stringValue
     switch payload.decision {
-    case .answer(let text, _): turn.text = text
+    case .answer(let text, _):
+      turn.text = text
+      if (payload.caller ?? "agent") == "agent" {
+        story.isAnswerCut = event.data["text"]?.isCutSomewhere == true
+      }
     case .askHuman(let question): turn.text = question
     case .stop(let reason, let detail):
       turn.text = (reply?["text"] ?? reply?["content"])?.stringValue ?? detail ?? reason.rawValue

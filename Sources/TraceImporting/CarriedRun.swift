@@ -62,6 +62,7 @@ struct CarriedRun: EventSource {
   static func take(_ own: JSONValue?, at pointer: JSONPointer, into graph: inout CallGraph) {
     if own?["partial"] == true { graph.unread.append(pointer) }
     if own?["answered"] == false { graph.hasNoAnswer = true }
+    if own?["answerCut"] == true { graph.cutsAnswer = true }
   }
 
   /// The run that spans carry in pieces.

@@ -385,6 +385,27 @@ extension RoundTripTests {
   }
 
   @Test(
+    "an answer of which only the beginning is there is not whole by any format",
+    arguments: Exporting.carrying)
+  func cutAnswers(format: ExportFormat) throws {
+    let folder = try TemporaryFolder()
+    var answer = DecisionPayload(.answer(text: "", evidenceRefs: []), modelResult: 1).encoded
+    answer["text"] = JSONValue.cut(bytes: 9_000, head: "The beginning")
+    let log = try Self.log(
+      folder.path("cut.jsonl.gz"),
+      [
+        (.modelResult, ModelResult(reply: ["text": "?"], inputTokens: 1).encoded),
+        (.decision, answer), (.stop, Stop(reason: .success, isFinal: true).encoded),
+      ])
+    for run in [try Exporting.trajectory(log), try Self.back(log, format)] {
+      guard case .cut? = run.answer?.value else {
+        Issue.record("\(format): \(String(describing: run.answer))")
+        continue
+      }
+    }
+  }
+
+  @Test(
     "what came back, nobody knows how well or from which call, is told by traces, ATIF and Inspect",
     arguments: Exporting.carrying.filter { $0 != .openAI && $0 != .anthropic })
   func returned(format: ExportFormat) throws {

@@ -111,6 +111,7 @@ struct SpanExport {
     span.set("agent_eval.case.id", story.start["case"]?["caseId"]?.stringValue)
     if story.isPartial { span.set("agent_eval.partial", true) }
     if !story.isAnswered { span.set("agent_eval.answered", false) }
+    if story.isAnswerCut { span.set("agent_eval.answer.cut", true) }
     if let stop = story.stop {
       span.set("agent_eval.stop.reason", stop.reason.rawValue)
       span.set("agent_eval.stop.detail", stop.detail)

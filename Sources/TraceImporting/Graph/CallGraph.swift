@@ -29,6 +29,8 @@ struct CallGraph {
 
   /// Whether the source says that the run gave no answer, whatever was said last.
   var hasNoAnswer = false
+  /// Whether the source says that only the beginning of the answer is there.
+  var cutsAnswer = false
   /// Whether a text is the answer also where calls follow it and nothing else is said.
   var mayAnswerBeforeCalls = true
   /// Whether what a model says may be a call: not where the program that ran tells of each that it made.

@@ -11,7 +11,7 @@ import TraceStorage
 struct GraphEvents {
   /// The most items a graph may have: every context repeats those before it.
   static let itemLimit = 50_000
-  private let graph: CallGraph
+  private var graph: CallGraph
   private let identity: RunIdentity
   private let pairing: GraphPairing
   private let answerIndex: Int?
@@ -74,6 +74,12 @@ struct GraphEvents {
     let isNone = graph.hasNoAnswer || graph.ending?.waitsForPerson ?? false
     answerIndex = graph.answerIndex.flatMap { $0 == refused || isNone ? nil : $0 }
     lastReplies = graph.lastRepliesOfAgents
+    if graph.cutsAnswer, let answerIndex, case .reply(var reply) = graph.items[answerIndex],
+      let text = reply.text.value?.stringValue
+    {
+      reply.text = .cut(text)
+      self.graph.items[answerIndex] = .reply(reply)
+    }
   }
 
   private mutating func emit() throws {

@@ -71,6 +71,9 @@ struct SpanGraph {
     if roots.contains(where: { $0["agent_eval.answered"]?.boolValue == false }) {
       graph.hasNoAnswer = true
     }
+    if roots.contains(where: { $0["agent_eval.answer.cut"]?.boolValue == true }) {
+      graph.cutsAnswer = true
+    }
     return graph
   }
 
