@@ -329,7 +329,8 @@ extension RoundTripTests {
     let writer = try LogWriter(creating: path, options: .init(durability: .none))
     var start = RunStarted(agentName: "a", goal: "Go").encoded
     if !recorded.isEmpty { start["recorded"] = .object(recorded) }
-    for (seq, one) in ([(.runStarted, start)] + data).enumerated() {
+    let all: [(EventType, JSONObject)] = [(.runStarted, start)] + data
+    for (seq, one) in all.enumerated() {
       try writer.append(
         Event(seq: seq, step: min(seq, 1), type: one.0, runId: "r", data: one.1),
         isEffectAhead: false)
