@@ -122,6 +122,11 @@ struct ModelReplyTests {
     }
     guard case .invalid(let why, _) = Self.read(.cut(bytes: 3 << 20, head: "{")) else { return }
     #expect(why.contains("too large or nests too deep"))
+    let name = JSONValue.string(String(repeating: "n", count: 2_000))
+    guard case .invalid(let fault, let named) = Self.read(["calls": [["name": name, "id": "i"]]])
+    else { return }
+    #expect(fault.contains("the name of call 1 has more than 1024 bytes"))
+    #expect(named.first?.name.utf8.count == 1_024)
     // However much is wrong, the reason stays short.
     let wrong: JSONValue = ["name": .string(String(repeating: "w", count: 5_000))]
     guard

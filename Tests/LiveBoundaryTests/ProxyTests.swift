@@ -17,7 +17,13 @@ import Testing
 
       init(_ kept: EventStore) { self.kept = kept }
 
-      func append(_ event: Event, isEffectAhead: Bool) { kept.add(event) }
+      struct LineTooLong: Error {}
+
+      /// Refuses what a log would refuse.
+      func append(_ event: Event, isEffectAhead: Bool) throws {
+        guard event.encodedLine().count < 8 << 20 else { throw LineTooLong() }
+        kept.add(event)
+      }
       func closeLog() -> String { "memory" }
     }
 
@@ -374,6 +380,35 @@ import Testing
       for event in store.all {
         #expect(CanonicalJSON.encode(.object(event.data)).count < 8 << 20)
       }
+    }
+
+    @Test("a reply and a request that are longer than a line stand cut, and the recording goes on")
+    func longerThanALine() async throws {
+      let text = String(repeating: "y", count: 9 << 20)
+      let server = try FakeServer { request, reply in
+        reply.finish(body: Self.answer(request.text.contains("many") ? "ok" : text))
+      }
+      let store = try await recording(server) { port in
+        let client = RawClient(port: port)
+        client.send(
+          Self.post(Self.path, Self.chat(), headers: "Connection: close\r\n", port: port))
+        #expect(client.receiveAll().count > 9 << 20)
+        let words = String(repeating: "z", count: 60_000)
+        let messages = (0..<200).map { #"{"role":"user","content":"many \#($0) \#(words)"}"# }
+        let second = RawClient(port: port)
+        second.send(
+          Self.post(
+            Self.path, Self.chat("[\(messages.joined(separator: ","))]"),
+            headers: "Connection: close\r\n", port: port))
+        _ = second.receiveAll()
+      }
+      let decisions = store.of(.decision)
+      #expect(decisions.count == 2 && decisions[1]["text"] == "ok")
+      let said = CanonicalJSON.string(decisions[0]["text"] ?? .null)
+      #expect(said.hasPrefix(#"{"$cut":{"bytes":\#((9 << 20) + 2),"head":"yyy"#))
+      #expect(store.of(.modelResult).compactMap { $0["status"]?.intValue } == [200, 200])
+      let packet = CanonicalJSON.string(.object(store.of(.contextBuilt)[1]))
+      #expect(packet.contains("many 0 ") && packet.contains("many 199 "))
     }
 
     // MARK: What is recorded

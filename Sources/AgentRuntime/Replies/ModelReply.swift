@@ -18,6 +18,8 @@ public struct ModelReply: Sendable {
   public static let callLimit = 128
   /// How many bytes of a call's canonical input, or of its `arguments` as text, are taken.
   public static let inputLimitBytes = 512 << 10
+  /// How many bytes of a tool's name are taken, and of the id that the provider gave to a call.
+  private static let (nameLimitBytes, idLimitBytes) = (1_024, 32 << 10)
   /// How many bytes a reason has at most.
   static let reasonLimitBytes = 2_000
   /// How many mistakes one reason tells at most.
@@ -167,8 +169,10 @@ public struct ModelReply: Sendable {
     calls.prefix(Self.callLimit).enumerated().map { index, call in
       let (input, inputFault) = ReplyArguments.input(of: call)
       let proposal = ProposedCall(
-        callId: "\(step).\(tryNumber).\(index)", name: call["name"]?.stringValue ?? "",
-        input: input, providerCallId: call["id"]?.stringValue)
+        callId: "\(step).\(tryNumber).\(index)",
+        name: (call["name"]?.stringValue ?? "").prefix(utf8Bytes: Self.nameLimitBytes),
+        input: input,
+        providerCallId: call["id"]?.stringValue?.prefix(utf8Bytes: Self.idLimitBytes))
       return (proposal, Self.fault(inShapeOf: call, index) ?? inputFault)
     }
   }
@@ -178,6 +182,8 @@ public struct ModelReply: Sendable {
       return "call \(index + 1) is \(call.typeName), not an object"
     }
     switch object["name"] {
+    case .string(let name)? where name.utf8.count > nameLimitBytes:
+      return "the name of call \(index + 1) has more than \(nameLimitBytes) bytes"
     case .string(let name)?: return name.isEmpty ? "call \(index + 1) has an empty name" : nil
     case nil: return "call \(index + 1) names no tool"
     case let other?: return "the name of call \(index + 1) is \(other.typeName), not text"

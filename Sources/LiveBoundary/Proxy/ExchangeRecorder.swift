@@ -53,6 +53,8 @@ public actor ExchangeRecorder {
     /// Why something in it may have gone unread; `nil` where all was read.
     var unread: String?
     var wire: WireRecord
+    /// The status that came; `nil` where none did.
+    var status: Int?
     /// The provider's own id of the request, as a header says it.
     var requestId: String?
     /// SHA-256 of the body as it came.
@@ -74,6 +76,8 @@ public actor ExchangeRecorder {
 
   /// The most bytes of a value that enters the run.
   static let valueLimitBytes = 1 << 20
+  /// The most bytes of what names a model or a request, and of a reason why something was not seen.
+  static let nameLimitBytes = 4_096
   /// How many events are held until it is known which conversation is the agent's own. Each may hold a reply.
   private static let waitingLimit = 128
   /// How long a request waits for a reply that it seems to hold, in milliseconds. The end of a stream is
@@ -219,6 +223,7 @@ public actor ExchangeRecorder {
     outcome.reply = outcome.reply.map(withheld)
     outcome.failed = outcome.failed.map(withheld)
     outcome.requestId = outcome.requestId.map { redactor.redacted($0) }
+    outcome.status = outcome.wire.reply?.status
     outcome.wire = withheld(outcome.wire, outcome.reply)
     recording {
       let (step, attempt) = try beginStep(turn)
@@ -311,6 +316,10 @@ public actor ExchangeRecorder {
   public func notice(_ unseen: Unseen) { recording { try note(unseen, step: lastStep) } }
 
   private func note(_ unseen: Unseen, step: Int, of turn: Conversations.Turn? = nil) throws {
+    var unseen = unseen
+    if unseen.reason.utf8.count > Self.nameLimitBytes {
+      unseen.reason = unseen.reason.prefix(utf8Bytes: Self.nameLimitBytes) + "…"
+    }
     if unseen.channels.isEmpty {
       lack.notes.append(unseen.reason)
     } else {
@@ -431,9 +440,24 @@ public actor ExchangeRecorder {
   }
 
   private func write(_ waiting: Waiting, _ number: Int) throws {
-    let event = event(waiting, number)
-    try sink?.append(event, isEffectAhead: false)
-    state.apply(event)
+    state.apply(try written(event(waiting, number)))
+  }
+
+  /// Writes an event; what of it is too large for a line of the log stands cut there.
+  ///
+  /// - Returns: the event as it stands there.
+  private func written(_ event: Event) throws -> Event {
+    do {
+      try sink?.append(event, isEffectAhead: false)
+      return event
+    } catch {
+      // What a log refuses changes nothing in it. Whatever else is wrong with it is wrong with less, too.
+      for limit in LargeEvent.limits {
+        let smaller = LargeEvent.cut(event, toBytes: limit)
+        if (try? sink?.append(smaller, isEffectAhead: false)) != nil { return smaller }
+      }
+      throw error
+    }
   }
 
   /// An event with the name of whoever it is about, as far as that is known.
@@ -520,21 +544,22 @@ public actor ExchangeRecorder {
     var result = ModelResult(
       attempt: attempt, requestDigest: turn.digest,
       reply: outcome.reply?.reply.cut(toBytes: Self.valueLimitBytes), error: outcome.error,
-      model: turn.request.model ?? read?.model)
+      model: (turn.request.model ?? read?.model)?.prefix(utf8Bytes: Self.nameLimitBytes))
     result.inputTokens = read?.usage?.input
     result.cachedInputTokens = read?.usage?.cachedInput
     result.cacheWriteTokens = read?.usage?.cacheWrite
     result.outputTokens = read?.usage?.output
     result.reasoningTokens = read?.usage?.reasoning
-    result.finishReason = read?.finishReason
+    result.finishReason = read?.finishReason?.prefix(utf8Bytes: Self.nameLimitBytes)
     result.cost = guarding?.rules.cost(
       of: read?.usage, model: read?.model ?? turn.request.model,
-      status: outcome.wire.reply?.status)
+      status: outcome.status)
     result.modelVersion = read?.model.flatMap { version in
-      result.model?.hasSameUTF8(as: version) ?? false ? nil : version
+      result.model?.hasSameUTF8(as: version) ?? false
+        ? nil : version.prefix(utf8Bytes: Self.nameLimitBytes)
     }
-    result.requestId = outcome.requestId ?? read?.id
-    result.status = outcome.wire.reply?.status
+    result.requestId = (outcome.requestId ?? read?.id)?.prefix(utf8Bytes: Self.nameLimitBytes)
+    result.status = outcome.status
     result.responseDigest = outcome.responseDigest
     result.elapsedMicroseconds = outcome.elapsedMicroseconds
     result.wire = outcome.wire.encoded
@@ -562,7 +587,7 @@ public actor ExchangeRecorder {
   }
 
   private static func listed(_ tools: [JSONValue]) -> JSONObject {
-    let bounded = tools.map { $0.cut(toBytes: valueLimitBytes) }
+    let bounded = tools.map { LargeEvent.members(of: $0, toBytes: valueLimitBytes) }
     return [
       "source": "agent", "tools": .array(bounded),
       "digest": .string(Digest(of: .array(bounded)).hex),

@@ -57,9 +57,10 @@
       guard let value = try? JSONValue(parsing: body, options: .init(keepsForeignText: true)),
         let object = value.objectValue
       else { return fault("it is no JSON object") }
-      guard let observed = dialect.observed(object, path: path) else {
+      guard var observed = dialect.observed(object, path: path) else {
         return fault("it is no request of its dialect")
       }
+      observed.model = observed.model?.prefix(utf8Bytes: ExchangeRecorder.nameLimitBytes)
       return .success(observed)
     }
   }
