@@ -597,6 +597,38 @@ struct ReplyEditTests {
   }
 
   @Test(
+    "blocks that do not begin in their order can be read in more than one way",
+    arguments: [([0, 1], true), ([1, 2], true), ([0, 0], false), ([1, 0], false)])
+  func order(indexes: [Int], isRead: Bool) {
+    let blocks = zip(indexes, ["look", "pay"]).map { index, name in
+      """
+      data: {"type":"content_block_start","index":\(index),"content_block":\
+      {"type":"tool_use","id":"\(name)","name":"\(name)","input":{}}}
+
+      data: {"type":"content_block_delta","index":\(index),"delta":\
+      {"type":"input_json_delta","partial_json":"{\\"a\\":1}"}}
+
+
+      """
+    }
+    let start = """
+      data: {"type":"message_start","message":{"id":"m","role":"assistant","content":[]}}
+
+
+      """
+    let wire = Self.stream(
+      .anthropic,
+      start + blocks.joined() + """
+        data: {"type":"message_delta","delta":{"stop_reason":"tool_use"}}
+
+        data: {"type":"message_stop"}
+
+
+        """)
+    #expect((ReadReply(wire, .anthropic).unread == nil) == isRead)
+  }
+
+  @Test(
     "of requests in no dialect only those go through whose replies hold no call",
     arguments: [
       ("GET", "/v1/models", true), ("GET", "/models/x?y=1", true), ("POST", "/v1/embeddings", true),
@@ -605,6 +637,9 @@ struct ReplyEditTests {
       ("POST", "/v1/completions", false), ("GET", "/v1/realtime", false),
       ("DELETE", "/v1/models/x", false), ("POST", "/v1/models/x:generateContent", false),
       ("GET", "/v1/responses/r/models", false), ("POST", "/api/chat", false),
+      ("GET", "/v1/models/org%2Fname", true), ("GET", "/v1/models/../chat/completions/c", false),
+      ("GET", "/v1/chat/completions/c#/models/", false), ("GET", "/v1/models/%2E./threads", false),
+      ("POST", "/v1/threads/t/runs#/embeddings", false),
     ])
   func forwarded(method: String, path: String, isHarmless: Bool) {
     #expect(HarmlessRequest.includes(method, path) == isHarmless)

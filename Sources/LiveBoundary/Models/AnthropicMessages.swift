@@ -215,6 +215,10 @@ enum AnthropicMessages {
     mutating func begin(_ block: JSONValue, at index: Int) {
       guard let start = block.objectValue else { return unread.note("/content/\(index)") }
       let type = start["type"]?.stringValue ?? ""
+      // Some clients know blocks by their numbers, some by their order, and give a piece to another one.
+      if let last = blocks.last, last.index >= index {
+        unread.note("/content/\(index): begun behind block \(last.index)")
+      }
       if let keys = blockKeys[type] {
         unread.check(
           block, knowing: keys.union(["cache_control", "type"]), at: "/content/\(index)")

@@ -283,6 +283,10 @@ enum Converse {
 
     private mutating func begin(_ start: JSONValue, at index: Int) {
       let place = "/content/\(index)/start"
+      // Some clients know blocks by their numbers, some by their order, and give a piece to another one.
+      if let last = blocks.last, last.index >= index {
+        unread.note("/content/\(index): begun behind block \(last.index)")
+      }
       var kind = Kind.other
       for member in start.objectValue ?? [:] where !member.value.isNull {
         switch member.key {

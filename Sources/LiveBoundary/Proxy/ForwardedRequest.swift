@@ -16,9 +16,19 @@ enum ForwardedRequest {
     return "\(method) \(path) is no request that is known here, and may have asked a model"
   }
 
+  /// What a path is made of, without query and fragment; `nil` where a server may take it for another one.
+  static func segments(of path: String) -> [Substring]? {
+    let parts = path.prefix { $0 != "?" && $0 != "#" }.split(separator: "/")
+    let isPlain = parts.allSatisfy { part in
+      let word = part.lowercased().replacing("%2e", with: ".")
+      return word != "." && word != ".."
+    }
+    return isPlain ? parts : nil
+  }
+
   /// Lists, files, embeddings, counts of tokens and the like: no model says anything that is acted on.
   private static func isKnown(_ method: String, _ path: String) -> Bool {
-    let parts = path.prefix { $0 != "?" && $0 != "#" }.split(separator: "/")
+    guard let parts = segments(of: path) else { return false }
     guard let last = parts.last else { return method == "GET" }
     if method == "GET" || method == "DELETE" {
       let readable = [

@@ -84,7 +84,8 @@ enum HarmlessRequest {
 
   /// Whether no reply to it can make an agent act.
   static func includes(_ method: String, _ path: String) -> Bool {
-    let plain = path.prefix { $0 != "?" }
+    guard ForwardedRequest.segments(of: path) != nil else { return false }
+    let plain = path.prefix { $0 != "?" && $0 != "#" }
     guard method == "GET" || method == "HEAD" else {
       return method == "POST" && ends.contains { plain.hasSuffix($0) }
     }
