@@ -20,7 +20,16 @@ enum MCPContent {
         "the server asks for more input before it answers, and this client offers none")
     }
     let parts = object["content"]?.arrayValue ?? []
-    if object["isError"]?.boolValue == true { return .error(reason(of: parts, object)) }
+    switch object["isError"] {
+    case nil, .null?, .bool(false)?: break
+    case .bool(true)?: return .error(reason(of: parts, object))
+    case let other?:
+      return .error(
+        "the server's result says \(other.typeName) where it says whether the tool failed")
+    }
+    if let content = object["content"], !content.isNull, content.arrayValue == nil {
+      return .error("the content of the server's result is \(content.typeName), not a list")
+    }
     if let structured = object["structuredContent"], !structured.isNull {
       return .ok(data: structured)
     }
