@@ -59,6 +59,14 @@
       Fault(name: "too many", result: "error: 429: slow down") {
         $1.finish(429, type: "text/plain", body: "slow down")
       },
+      Fault(name: "gave up", result: "error, effect unknown: 408: too slow") {
+        $1.finish(408, type: "text/plain", body: "too slow")
+      },
+      Fault(
+        name: "in doubt", result: #"error, effect unknown: 409: {"effect":"unknown"}"#
+      ) {
+        $1.finish(409, body: #"{"effect":"unknown"}"#)
+      },
       Fault(name: "broken", result: "error, effect unknown: 500: oops") {
         $1.finish(500, type: "text/plain", body: "oops")
       },

@@ -106,7 +106,8 @@ struct MCPFault: Error, Sendable, CustomStringConvertible {
   var mayHaveArrived: Bool {
     switch kind {
     case .notSent, .sessionGone: false
-    case .status(let status): !(400..<500).contains(status)
+    // Who gave up waiting may have passed it on.
+    case .status(let status): status == 408 || !(400..<500).contains(status)
     default: true
     }
   }

@@ -289,8 +289,10 @@
         let words = edges.trimmed(text, reply.body.count >= Self.quoteBytes ? .end : [])
         let reason = words.isEmpty ? "\(status)" : "\(status): \(words)"
         // A client's mistake was turned away; what a server broke off at, nobody knows, unless it says so.
-        let says = (try? JSONValue(parsing: reply.body))?.saysNoEffect ?? false
-        return (400..<500).contains(status) || says
+        let effect = (try? JSONValue(parsing: reply.body))?["effect"]
+        // Who gave up waiting may have passed the request on.
+        let isTurnedAway = (400..<500).contains(status) && status != 408 && effect != "unknown"
+        return isTurnedAway || effect == "none"
           ? ToolAnswer(result: .error(reason))
           : .cutOff(request, reason: reason, afterMicroseconds: 0)
       }
