@@ -596,6 +596,35 @@ struct ReplyEditTests {
         == nil)
   }
 
+  @Test("a summary of the context, and word of another model that stood in, hold no call")
+  func compaction() {
+    let body =
+      #"{"content":[{"type":"compaction","content":"s","encrypted_content":"e"},{"type":"fallback","from":{"model":"a"},"to":{"model":"b"}},{"type":"text","text":"x"}],"stop_reason":"end_turn"}"#
+    let whole = WireReply(
+      status: 200, headers: [("content-type", "application/json")], pieces: [Array(body.utf8)],
+      ending: .whole)
+    let streamed = Self.stream(
+      .anthropic,
+      """
+      data: {"type":"content_block_start","index":0,"content_block":{"type":"compaction","content":null}}
+
+      data: {"type":"content_block_delta","index":0,"delta":{"type":"compaction_delta","content":"s"}}
+
+      data: {"type":"content_block_start","index":1,"content_block":{"type":"text","text":"x"}}
+
+      data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}
+
+      data: {"type":"message_stop"}
+
+
+      """)
+    for wire in [whole, streamed] {
+      let read = ReadReply(wire, .anthropic)
+      #expect(read.unread == nil && read.reply?.reply["text"] == "x")
+      #expect(ReplyEdit(wire, .anthropic)?.unjudged(besides: 0) == nil)
+    }
+  }
+
   @Test(
     "blocks that do not begin in their order can be read in more than one way",
     arguments: [([0, 1], true), ([1, 2], true), ([0, 0], false), ([1, 0], false)])

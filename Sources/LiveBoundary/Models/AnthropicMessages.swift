@@ -130,12 +130,14 @@ enum AnthropicMessages {
     "message_stop": [], "ping": [],
   ]
   private static let deltaKeys: [String: Set<String>] = [
-    "citations_delta": ["citation"], "input_json_delta": ["partial_json"],
+    "citations_delta": ["citation"], "compaction_delta": ["content", "encrypted_content"],
+    "input_json_delta": ["partial_json"],
     "signature_delta": ["signature"], "text_delta": ["text"], "thinking_delta": ["thinking"],
   ]
   /// Of blocks. What tools of the provider returned is of many forms, and holds no call.
   private static let blockKeys: [String: Set<String>] = [
-    "container_upload": ["file_id"], "redacted_thinking": ["data"],
+    "compaction": ["content", "encrypted_content"], "container_upload": ["file_id"],
+    "fallback": ["from", "to"], "redacted_thinking": ["data"],
     "text": ["citations", "text"], "thinking": ["signature", "thinking"],
     "tool_use": ["caller", "id", "input", "name"],
     "server_tool_use": ["caller", "id", "input", "name"],

@@ -129,7 +129,8 @@ struct ReplyEdit {
 
   private static func isKnownBlock(_ type: String) -> Bool {
     [
-      "container_upload", "text", "thinking", "redacted_thinking", "tool_use", "server_tool_use",
+      "compaction", "container_upload", "fallback", "text", "thinking", "redacted_thinking",
+      "tool_use", "server_tool_use",
       "mcp_tool_use",
     ].contains(type) || type.hasSuffix("_tool_result")
   }
