@@ -40,7 +40,8 @@ struct EffectLedger {
     case .finished(let finished):
       guard let key = current.removeValue(forKey: finished.node) else { return }
       effects[key]?.endSeq = seq
-      if effects[key]?.compensate.map(Self.needsOutput) ?? false {
+      // A value that stands in is not what the attempt returned: nobody knows that.
+      if finished.via != "substitute", effects[key]?.compensate.map(Self.needsOutput) ?? false {
         effects[key]?.output = finished.output
       }
     case .failed(let failed):
