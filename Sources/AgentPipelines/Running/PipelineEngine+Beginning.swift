@@ -209,28 +209,58 @@ extension PipelineEngine {
   /// What an attempt that begins now may use: all that is left of the limits, and where it is a run, an equal part of
   /// what those that run have not been given, so that together they use no more than there is.
   private func remaining(for attempt: Attempt, isRun: Bool) -> Limits {
-    let used = state.totals
     var limits = scheduler.limits
     limits.timeoutSeconds = limits.timeoutSeconds.map {
       max(0, $0 - Double(state.elapsedMicroseconds) / 1_000_000)
     }
     let parts = isRun ? scheduler.runsBeside(attempt.node) : 1
-    let others = given.filter { $0.key != attempt }.values
-    func part(_ limit: Int?, _ used: Int, _ key: KeyPath<Limits, Int?>) -> Int? {
-      guard let limit else { return nil }
-      let left = others.reduce(max(0, limit - used)) { max(0, $0 - ($1[keyPath: key] ?? 0)) }
-      // As long as there is something, somebody gets it.
-      return left == 0 ? 0 : max(1, left / parts)
-    }
-    limits.maxSteps = part(limits.maxSteps, used.steps, \.maxSteps)
-    limits.maxToolCalls = part(limits.maxToolCalls, used.toolCalls, \.maxToolCalls)
-    limits.maxTokens = part(
-      limits.maxTokens, used.inputTokens + used.outputTokens, \.maxTokens)
-    limits.maxCost = limits.maxCost.map { limit in
-      others.reduce(max(0, limit - (used.cost ?? 0))) { max(0, $0 - ($1.maxCost ?? 0)) }
-        / Double(parts)
-    }
+    let free = unspoken(besides: attempt)
+    // As long as there is something, somebody gets it.
+    func part(_ left: Int?) -> Int? { left.map { $0 == 0 ? 0 : max(1, $0 / parts) } }
+    limits.maxSteps = part(free.maxSteps)
+    limits.maxToolCalls = part(free.maxToolCalls)
+    limits.maxTokens = part(free.maxTokens)
+    limits.maxCost = free.maxCost.map { $0 / Double(parts) }
     if isRun { given[attempt] = limits }
     return limits
+  }
+
+  /// What is left of what the limits count, less what runs that have not ended may use of it.
+  private func unspoken(besides attempt: Attempt? = nil) -> Limits {
+    let (limits, used) = (scheduler.limits, state.totals)
+    let others = given.filter { $0.key != attempt }.values
+    func left(_ limit: Int?, _ used: Int, _ key: KeyPath<Limits, Int?>) -> Int? {
+      guard let limit else { return nil }
+      // What has no limit of its own may use all.
+      return others.reduce(max(0, limit - used)) { max(0, $0 - ($1[keyPath: key] ?? $0)) }
+    }
+    var free = Limits()
+    free.maxSteps = left(limits.maxSteps, used.steps, \.maxSteps)
+    free.maxToolCalls = left(limits.maxToolCalls, used.toolCalls, \.maxToolCalls)
+    free.maxTokens = left(limits.maxTokens, used.inputTokens + used.outputTokens, \.maxTokens)
+    free.maxCost = limits.maxCost.map { limit in
+      let left = others.reduce(max(0, limit - (used.cost ?? 0))) {
+        max(0, $0 - ($1.maxCost ?? $0))
+      }
+      // What parts do not add up to is no money.
+      return left > limit * 1e-9 ? left : 0
+    }
+    return free
+  }
+
+  /// Sees whether runs that have not ended may use all that is left of a limit: others then begin once it is known what
+  /// these leave. Where the pipeline is made again, its log says when they did.
+  func holdRuns() {
+    (scheduler.holdsRuns, scheduler.released) = (false, nil)
+    guard !given.isEmpty, scheduler.limits != Limits() else { return }
+    given = given.filter { isOpen($0.key) }
+    guard !given.isEmpty else { return }
+    if let recorded {
+      (scheduler.holdsRuns, scheduler.released) = (true, recorded.begun(at: state.nextSeq))
+      return
+    }
+    let free = unspoken()
+    scheduler.holdsRuns =
+      [free.maxSteps, free.maxToolCalls, free.maxTokens].contains(0) || free.maxCost == 0
   }
 }

@@ -9,6 +9,17 @@ extension PipelineEngine {
     return node?.phase == .running && node?.attempt == attempt.number
   }
 
+  /// Whether an attempt that is a run has not ended: it is under way, or waits for a person.
+  func isOpen(_ attempt: Attempt) -> Bool {
+    guard let node = state[attempt.node.task]?.node(attempt.node.element),
+      node.attempt == attempt.number
+    else { return false }
+    switch node.phase {
+    case .running, .asked(.run): return true
+    case .waiting, .recovering, .asked, .answered: return false
+    }
+  }
+
   func take(_ value: JSONValue, of attempt: Attempt) async throws -> Bool {
     guard isCurrent(attempt), let task = pipeline.graph.places[attempt.node.task] else {
       return false
@@ -123,7 +134,7 @@ extension PipelineEngine {
   ) async throws {
     handles[attempt] = nil
     runs.remove(attempt)
-    given[attempt] = nil
+    let share = given.removeValue(forKey: attempt)
     withholding.redactor.know(outcome.secrets)
     var parts = partCounts.removeValue(forKey: attempt)
     let ending = endings.removeValue(forKey: attempt)
@@ -135,6 +146,8 @@ extension PipelineEngine {
       var asked = TaskAsked(
         node: attempt.node, why: .run, question: waiting.question, show: waiting.show)
       asked.attempt = attempt.number
+      // It goes on with what it was given.
+      given[attempt] = share
       try await append(.pipeline(.asked(asked)))
       return
     }
@@ -288,7 +301,7 @@ extension PipelineEngine {
   }
 
   /// Attempts that were under way when the process before this one ended: one that is a run goes on with it, any other
-  /// is in doubt. Runs that waited for a person go on too, where all is said.
+  /// is in doubt. Runs that waited for a person go on too, where all is said and as many may run at once.
   ///
   /// - Parameter goesOn: whether runs go on; where the pipeline is rolled back they do not.
   func tellInterrupted(goesOn: Bool = true) async throws {
@@ -304,33 +317,61 @@ extension PipelineEngine {
     }
   }
 
+  /// Goes on with a run that waited for a person, if there is room for one; whether it did.
+  func goOnWhereThereIsRoom() async throws -> Bool {
+    guard !goingOn.isEmpty, !state.isPausing, !state.isCompensating, state.rollback == nil else {
+      return false
+    }
+    guard let place = goingOn.firstIndex(where: hasRoom) else { return false }
+    let name = goingOn.remove(at: place)
+    guard let node = state[name.task]?.node(name.element), case .asked(.run) = node.phase else {
+      return false
+    }
+    return try await resume(name, node)
+  }
+
+  /// Whether a run that waited for a person may go on now. Where it is made again, the log says when it did.
+  private func hasRoom(for name: TaskNode) -> Bool {
+    if let recorded { return recorded.resumes(name, at: state.nextSeq) }
+    return pipeline.graph.places[name.task].map { scheduler.canStart($0) } ?? false
+  }
+
   /// Goes on with the run that an attempt is; whether there is one that can.
   func resume(_ name: TaskNode, _ node: NodeProgress) async throws -> Bool {
     guard let run = node.run, let acting = scheduler.acting(for: name),
       let task = pipeline.task(acting.id), task.goesOn
     else { return false }
+    let attempt = Attempt(node: name, number: node.attempt)
+    guard isOpen(attempt) else { return false }
+    let share = recorded == nil ? await task.limits(of: run) : Limits()
+    given[attempt] = share
     switch node.phase {
     case .running: break
     case .asked(.run):
-      if let recorded {
-        guard recorded.resumes(name, at: state.nextSeq) else { return false }
-      } else {
+      if recorded == nil {
         guard await task.mayGoOn(run) else { return false }
+      }
+      guard hasRoom(for: name) else {
+        goingOn.append(name)
+        return false
       }
     default: return false
     }
     let ready: (started: TaskStarted, context: TaskContext)
     do throws(TaskError) { ready = try prepared(name, acting, goingOn: node.attempt) } catch {
+      given[attempt] = nil
       try await fail(name, error)
       return true
     }
+    // What it may use was said when it began.
+    if let share { given[attempt] = share }
     try await append(
       .pipeline(.resumed(TaskResumed(node: name, attempt: node.attempt, runId: run.runId))),
       isEffectAhead: acting.sideEffect != .read)
     var context = ready.context
     (context.seq, context.runId) = (node.startedSeq, run.runId)
     context.isResumed = true
-    begin(Attempt(node: name, number: node.attempt), task, context)
+    begin(attempt, task, context)
     return true
   }
 }

@@ -44,9 +44,11 @@ final class PipelineEngine {
   var runs: Set<Attempt> = []
   /// Those that were told to end and have not yet: nothing that hangs on their end comes before it.
   var endings: [Attempt: Ending] = [:]
-  /// What each of them may use at most.
+  /// What each run that has not ended may use at most, one that waits for a person as well.
   var given: [Attempt: Limits] = [:]
   var partCounts: [Attempt: Int] = [:]
+  /// Those whose runs waited for a person and go on once there is room.
+  var goingOn: [TaskNode] = []
   private var held: [(attempt: Attempt, outcome: TaskOutcome, elapsed: Int)] = []
   let runId: String
   /// What came in when the run was lived, where it is made again; then nothing is done.
@@ -83,6 +85,7 @@ final class PipelineEngine {
   private func ask() -> Scheduler.Step {
     let moment = clock.isFixed ? moment ?? clock.reading() : clock.reading()
     self.moment = moment
+    holdRuns()
     return scheduler.next(at: max(moment.t, state.elapsedMicroseconds))
   }
 
@@ -157,6 +160,7 @@ final class PipelineEngine {
         try await append(.pipeline(.pauseRequested(PauseRequested(by: by))))
       }
       if !isCutOff, recorded == nil, cutting.signal != nil { try await cutOff() }
+      if try await goOnWhereThereIsRoom() { continue }
       switch ask() {
       case .append(let change): try await record(change)
       case .breaker(let change): try await append(.breakerChanged(change))

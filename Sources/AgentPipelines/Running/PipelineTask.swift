@@ -10,6 +10,8 @@ public protocol PipelineTask: Sendable {
   var goesOn: Bool { get }
   /// Whether a run that waits for a person may go on: everything that it waited for is said.
   func mayGoOn(_ run: TaskRun) async -> Bool
+  /// What a run of its own that has begun may use at most; `nil` where nobody knows, or it has not begun.
+  func limits(of run: TaskRun) async -> Limits?
   /// Does the work once.
   ///
   /// - Returns: the output. A failure is a value; an error that is thrown counts as one of kind
@@ -31,6 +33,9 @@ extension PipelineTask {
 
   /// It never waits.
   public func mayGoOn(_ run: TaskRun) async -> Bool { false }
+
+  /// Nobody knows.
+  public func limits(of run: TaskRun) async -> Limits? { nil }
 
   /// Nothing is wrong.
   public func validate(_ output: JSONValue, _ context: TaskContext) async throws -> String? { nil }

@@ -28,6 +28,16 @@ struct RecordedPipeline: Sendable {
     return (try? TaskResumed(decoding: events[seq].data))?.node == node
   }
 
+  /// The node that an attempt begins at, or cannot begin at, as the event of a number; `nil` where it is none.
+  func begun(at seq: Int) -> TaskNode? {
+    guard events.indices.contains(seq) else { return nil }
+    switch try? PipelineEvent(type: events[seq].type, data: events[seq].data) {
+    case .started(let started): return started.node
+    case .failed(let failed) where failed.attempt == 0: return failed.node
+    default: return nil
+    }
+  }
+
   /// Who wished for a pause as the event of a number; `nil` where it is none.
   func pauseRequest(at seq: Int) -> String? {
     guard events.indices.contains(seq), events[seq].type == .pauseRequested else { return nil }

@@ -67,7 +67,10 @@ extension Scheduler {
         held.append(key)
         continue
       }
-      let step = start(key, at: t)
+      guard let step = start(key, at: t) else {
+        held.append(key)
+        continue
+      }
       if case .breaker = step { held.append(key) }
       return step
     }
@@ -148,7 +151,7 @@ extension Scheduler {
       case .finished, nil: break
       }
     }
-    let step = start(key, at: t)
+    guard let step = start(key, at: t) else { return nil }
     if case .breaker = step { return step }
     if graph.streams[task].map({ if case .elements = $0 { true } else { false } }) ?? false {
       queues[task].removeFirst()
@@ -156,8 +159,8 @@ extension Scheduler {
     return step
   }
 
-  /// Begins an attempt, or says why none can.
-  func start(_ key: Key, at t: Int) -> Step {
+  /// Begins an attempt, or says why none can; `nil` where it does not begin yet.
+  func start(_ key: Key, at t: Int) -> Step? {
     let node = self.node(key)
     let own = spec.tasks[key.task]
     let progress = self.progress(key.task)
@@ -186,6 +189,7 @@ extension Scheduler {
     if acting.breaker != nil, state[acting.id]?.breaker == .halfOpen, running[key.task] > 0 {
       return .fail(node, TaskError(.breakerOpen, "\(acting.id) is being tried after failures"))
     }
+    if holdsRuns, acting.kind.isRun, released != node { return nil }
     return .start(node)
   }
 

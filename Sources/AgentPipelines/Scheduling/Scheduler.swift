@@ -62,6 +62,10 @@ struct Scheduler {
   var ready = Heap<Key>()
   var timers = Heap<Key>()
   var deadlines = Heap<Key>()
+  /// Whether runs do not begin for now, since others that have not ended may use all that is left of a limit.
+  var holdsRuns = false
+  /// The one that begins all the same.
+  var released: TaskNode?
 
   init(_ graph: PipelineGraph, state: PipelineState = PipelineState()) {
     self.graph = graph

@@ -24,6 +24,12 @@ struct NestedPipelineTask: PipelineTask {
     return (try? waiting.open().isEmpty) ?? true
   }
 
+  func limits(of run: TaskRun) async -> Limits? {
+    var reader = try? LogReader(path: path(of: run.runId))
+    guard let first = try? reader?.next() else { return nil }
+    return try? RunStarted(decoding: first.data).limits
+  }
+
   func execute(_ context: TaskContext) async throws -> TaskOutcome {
     guard let runId = context.runId else {
       return .failed(TaskError(.toolFailure, "the attempt has no run"))
