@@ -59,6 +59,14 @@ struct CompensatedTaskTests {
     ]
   }
 
+  @Test("a start that says which attempt it is tells of those before it")
+  func attempts() {
+    let later = TaskStarted(
+      node: TaskNode("w"), attempt: 5, kind: "command", sideEffect: "write")
+    let facts = Self.facts(of: [.started(later), Self.finished("w"), Self.started("w")])
+    #expect(facts.nodes[TaskNode("w")]?.attempts == 6)
+  }
+
   @Test("what a rule has undone is undone, with no output; what failed and did nothing has failed")
   func undone() {
     let facts = Self.facts(of: Self.end(.compensate) + Self.rollback(undoing: ["w"]))

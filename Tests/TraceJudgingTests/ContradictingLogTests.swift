@@ -159,6 +159,14 @@ struct ContradictingLogTests {
     }
   }
 
+  @Test("a start that says which attempt it is tells of those before it")
+  func laterAttempt() throws {
+    let events = try Self.paid(.untouched, then: [Self.start(attempt: 5), Self.result()])
+    #expect(try Self.outcomes(events, ["maxRetries": 3]) == [.fail])
+    #expect(try Self.outcomes(events, ["budget": ["retries": 3]]) == [.fail])
+    #expect(try Self.outcomes(events, ["maxRetries": 4]) == [.pass])
+  }
+
   @Test("a summary as it was written before contradictions were seen is told apart")
   func olderSummary() throws {
     var summary = RunSummary()

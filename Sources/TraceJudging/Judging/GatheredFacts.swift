@@ -287,17 +287,15 @@ public struct GatheredFacts: Sendable {
   private mutating func apply(effort event: Event) {
     guard let callId = event.data["callId"]?.stringValue else { return }
     var effort = efforts[callId] ?? Effort()
-    let begun = effort.attempts
     let isStart = event.type == .toolStarted
     let told = event.data[isStart ? "attempt" : "attempts"]?.intValue ?? 0
     // A log may tell the number without the attempts.
-    while effort.attempts < min(max(told, isStart ? begun + 1 : 0), Expectations.timesLimit) {
+    let count = max(effort.attempts + (isStart ? 1 : 0), min(told, Expectations.timesLimit))
+    while effort.attempts < count {
       effort.attempts += 1
       if effort.attempts > 1 { effort.retries.append(event.seq) }
     }
-    if !isStart {
-      effort.elapsedMicroseconds = event.data["elapsedMicroseconds"]?.intValue
-    }
+    if !isStart { effort.elapsedMicroseconds = event.data["elapsedMicroseconds"]?.intValue }
     efforts[callId] = effort
   }
 

@@ -157,7 +157,8 @@ struct TaskFacts: Sendable {
     case .started(let started):
       self.change(started.node, seq: seq) {
         $0.status = .open
-        $0.attempts += 1
+        // A log may tell the number without the attempts before.
+        $0.attempts = max($0.attempts + 1, min(started.attempt, Expectations.timesLimit))
         $0.ran = true
         $0.acting = started.acting
       }
