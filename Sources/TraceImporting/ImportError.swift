@@ -77,7 +77,7 @@ extension ImportError.Code {
     case .unknownFormat:
       "in the shape of no known format (\(Self.formats)); `import --formats` says what each is"
     case .unpackedLog:
-      "a run log that was unpacked; name the .jsonl.gz that it came from, or pack it again with gzip"
+      "a run log that was unpacked; name the .jsonl.gz that it came from"
     case .cases: "eval cases, and no trace: `agent-eval run` takes them"
     case .wrongShape(let expected): "expected \(expected)"
     case .unsupported(let what): "\(what): not supported by any importer yet"

@@ -30,7 +30,7 @@ enum NamedFiles {
     var description: String {
       guard sort != .unpackedLog else {
         return
-          "\(path) is \(sort.noun); name the .jsonl.gz that it came from, or pack it again: gzip \(path)"
+          "\(path) is \(sort.noun); name the .jsonl.gz that it came from: what is unpacked and packed again is no log"
       }
       let wanted = FileSort.allCases.filter(takes.contains).map(\.noun).joined(separator: " or ")
       let commands = sort.commands(path).prefix(2).map { "agent-eval \($0)" }
