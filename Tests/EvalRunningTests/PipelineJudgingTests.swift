@@ -246,6 +246,47 @@ struct PipelineJudgingTests {
     }
   }
 
+  @Test(
+    "where a pipeline's log does not fit that of a task's run, nothing that is forbidden or counted passes",
+    arguments: ["no run", "unreadable", "other end", "other stop", "other goes on"])
+  func contradiction(_ edit: String) async throws {
+    let world = try PipelineWorld(
+      "pipeline: p\ntasks:\n  - {id: a, agent: one.yaml}\n  - {id: b, agent: two.yaml}\n",
+      agents: Self.agents)
+    let log = try await world.record()
+    var events = try Fixture.events(log)
+    let start = try #require(events.firstIndex { $0.type == .taskStarted })
+    let end = try #require(events.firstIndex { $0.type == .taskFinished })
+    switch edit {
+    case "no run": events[start].data["run"] = nil
+    case "unreadable": events[start].data["attempt"] = "first"
+    case "other goes on":
+      var event = events[start]
+      let resumed = TaskResumed(node: TaskNode("a"), attempt: 1, runId: "another")
+      (event.type, event.data) = (.taskResumed, resumed.encoded)
+      events.insert(event, at: end)
+    default:
+      var run = try #require(events[end].data["run"]?.objectValue)
+      run[edit == "other end" ? "runId" : "stopReason"] = "another"
+      events[end].data["run"] = .object(run)
+    }
+    try FileManager.default.removeItem(atPath: log)
+    let writer = try LogWriter(creating: log)
+    for index in events.indices {
+      events[index].seq = index
+      try writer.append(events[index], isEffectAhead: false)
+    }
+    _ = try writer.close()
+    let expected: [JSONValue] = [
+      ["toolsNotCalled": ["rm"]], ["maxToolCalls": 9], ["budget": ["calls": 9]],
+    ]
+    for one in expected {
+      #expect(try await PipelineWorld.outcome(log, one) == .unverifiable, "\(one)")
+    }
+    let ran = try await PipelineWorld.outcome(log, ["tasks": ["notRan": ["a"]]])
+    #expect(ran == (edit == "unreadable" ? .unverifiable : .fail))
+  }
+
   @Test("what only an agent has is never met by a pipeline")
   func agentsAlone() async throws {
     let world = try PipelineWorld(

@@ -68,6 +68,8 @@ struct TaskFacts: Sendable {
   /// The tasks that stood in for others, each once for each of these.
   private(set) var standIns: [StandIn] = []
   private let keepsOutputs: Bool
+  /// The first event of a task that cannot be read.
+  private(set) var unread: Int?
   /// The tasks that are pipelines.
   private var pipelines: Set<String> = []
   /// Whether a rule has said that all is to be undone.
@@ -105,10 +107,11 @@ struct TaskFacts: Sendable {
       definition = definition.map { Trajectory.Task.all(in: event.data) ?? $0 }
       notePipelines(of: event)
     default:
-      guard definition != nil,
-        let change = try? PipelineEvent(type: event.type, data: event.data)
-      else { return }
-      apply(change, seq: event.seq)
+      guard definition != nil else { return }
+      do throws(PayloadError) {
+        guard let change = try PipelineEvent(type: event.type, data: event.data) else { return }
+        apply(change, seq: event.seq)
+      } catch { unread = unread ?? event.seq }
     }
   }
 

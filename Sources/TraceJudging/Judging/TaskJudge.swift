@@ -19,6 +19,9 @@ private struct TaskJudge {
 
   func outcome() -> ExpectationOutcome {
     if let unknown { return outcome(.unverifiable, [], unknown) }
+    if let unread = tasks.unread {
+      return outcome(.unverifiable, [unread], "Event \(unread) of a task cannot be read.")
+    }
     switch rule.claim {
     case .ran(let address, let times): return ran(address, times, isForbidden: false)
     case .notRan(let address):

@@ -21,6 +21,8 @@ struct PipelineRowReader {
     var reader: RunTreeReader?
     /// Whether all that its log holds is told.
     var isTold: Bool
+    /// Why it stopped last, as its log has it.
+    var stopReason: String?
   }
 
   private(set) var hasChildren = false
@@ -147,6 +149,11 @@ struct PipelineRowReader {
     tree.effects = children[place].reader?.tree.effects ?? tree.effects
     entry.event.seq = nextSeq
     nextSeq += 1
+    if let stop = entry.original, stop.type == .stop,
+      stop.runId.hasSameUTF8(as: children[place].run.runId)
+    {
+      children[place].stopReason = stop.data["reason"]?.stringValue
+    }
     return entry
   }
 
@@ -156,11 +163,19 @@ struct PipelineRowReader {
       let task = event.data["task"]?.stringValue
     else { return nil }
     let node = TaskNode(task, element: event.data["element"]?.intValue)
-    return children.firstIndex { $0.node == node }
+    let run = event.data["run"]?["runId"]?.stringValue ?? ""
+    // One that waited when the pipeline went back behind it never ends.
+    return children.lastIndex { $0.node == node && $0.run.runId.hasSameUTF8(as: run) }
+      ?? children.lastIndex { $0.node == node }
   }
 
   private mutating func begin(_ started: TaskStarted, _ event: Event) throws(LogError) {
-    guard let run = started.run else { return }
+    guard let run = started.run else {
+      if started.kind == "agent" || started.kind == "pipeline" {
+        tell("event \(event.seq) does not say which run “\(started.node)” is")
+      }
+      return
+    }
     hasChildren = true
     if !children.isEmpty { hasParallelChildren = true }
     let opened = try open(run, started, event)
@@ -196,10 +211,18 @@ struct PipelineRowReader {
     }
   }
 
-  private mutating func end(_ event: Event) {
+  private mutating func end(_ event: Event, _ run: TaskRun?) {
     guard let place = place(endedBy: event) else { return }
     let child = children.remove(at: place)
-    guard let seal = event.data["run"]?["sealDigest"]?.stringValue,
+    guard let run else { return }
+    guard run.runId.hasSameUTF8(as: child.run.runId) else {
+      return tell(
+        "“\(child.node)” began as the run \(child.run.runId), and ended as the run \(run.runId)")
+    }
+    if let was = child.stopReason, let said = run.stopReason, !was.hasSameUTF8(as: said) {
+      tell("the run \(run.runId) stopped as \(was), and its pipeline saw it stop as \(said)")
+    }
+    guard let seal = run.sealDigest,
       let path = RunTreeReader.log(of: child.run.runId, in: folder),
       let tail = try? LogTail(path: path), !tail.sealDigest.hex.hasSameUTF8(as: seal)
     else { return }
@@ -216,11 +239,25 @@ struct PipelineRowReader {
     for one in calls.before { append(one, original: nil) }
     append(Self.whole(event), original: event)
     for one in calls.behind { append(one, original: nil) }
-    switch event.type {
-    case .taskStarted:
-      if let started = try? TaskStarted(decoding: event.data) { try begin(started, event) }
-    case .taskFinished, .taskFailed: end(event)
-    default: break
+    let change = Result { () throws(PayloadError) in
+      try PipelineEvent(type: event.type, data: event.data)
+    }
+    switch change {
+    case .failure: tell("event \(event.seq) cannot be read: what it says of a task is not known")
+    case .success(.started(let started)?): try begin(started, event)
+    case .success(.finished(let finished)?): end(event, finished.run)
+    case .success(.failed(let failed)?): end(event, failed.run)
+    case .success(.resumed(let resumed)?): goOn(resumed)
+    case .success: break
+    }
+  }
+
+  private mutating func goOn(_ resumed: TaskResumed) {
+    let isKnown = children.contains {
+      $0.node == resumed.node && $0.run.runId.hasSameUTF8(as: resumed.runId)
+    }
+    if !isKnown {
+      tell("no event began the run \(resumed.runId) as which “\(resumed.node)” went on")
     }
   }
 

@@ -228,6 +228,8 @@ public struct RunTreeReader {
 
   private mutating func begin(_ event: Event, at last: Int) {
     guard let payload = try? ToolStartedPayload(decoding: event.data), payload.child != nil else {
+      levels[last].shift += 1
+      told.append(unseen("event \(event.seq) began a run and cannot be read"))
       return
     }
     foundChildren = true
