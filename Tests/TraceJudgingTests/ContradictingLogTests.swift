@@ -159,6 +159,18 @@ struct ContradictingLogTests {
     }
   }
 
+  @Test("equal calls that went on without a result may go in a circle")
+  func withoutResults() throws {
+    func polls(_ fates: [RecordedRun.Fate]) -> [Event] {
+      RecordedRun.events(fates.map { [.init("poll", [:], $0)] })
+    }
+    let loops: JSONValue = ["noLoops": 3]
+    #expect(
+      try Self.outcomes(polls([.started, .started, .started]), loops) == [.unverifiable])
+    #expect(try Self.outcomes(polls([.ok(), .started, .ok()]), loops) == [.unverifiable])
+    #expect(try Self.outcomes(polls([.started, .started]), loops) == [.pass])
+  }
+
   @Test("a start that says which attempt it is tells of those before it")
   func laterAttempt() throws {
     let events = try Self.paid(.untouched, then: [Self.start(attempt: 5), Self.result()])

@@ -79,9 +79,11 @@ struct NoLoops: Expectation {
     return outcome(.pass, [], "No call was made \(limit) times with nothing new learned.")
   }
 
-  /// Equal calls of one caller that may be a loop, because a result of theirs was not recorded.
+  /// Equal calls of one caller that may be a loop, because a result of theirs was not recorded. Those of the last decision
+  /// may have none yet.
   private func unseenLoop(_ view: CallView) -> [Trajectory.Call]? {
-    guard view.trajectory.recorded["tools"] != nil else { return nil }
+    let areHidden = view.trajectory.recorded["tools"] != nil
+    let last = view.calls.last?.group
     var made: [JSONValue: [Trajectory.Call]] = [:]
     for call in view.calls where call.outline.resultSeq != nil || view.executed(call) != .no {
       let key: JSONValue = [
@@ -89,7 +91,9 @@ struct NoLoops: Expectation {
       ]
       made[key, default: []].append(call)
       if let calls = made[key], calls.count >= limit,
-        calls.contains(where: { $0.outline.resultSeq == nil })
+        calls.contains(where: {
+          $0.outline.resultSeq == nil && (areHidden || $0.group != last)
+        })
       {
         return calls
       }
