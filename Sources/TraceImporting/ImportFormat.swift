@@ -25,6 +25,18 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   case mlflow
   /// What the OpenAI Agents SDK exports of itself.
   case openAIAgents = "openai-agents"
+  /// Rows of Braintrust's logs and experiments.
+  case braintrust
+  /// Traces that Opik exports.
+  case opik
+  /// Calls of W&B Weave.
+  case weave
+  /// Spans of Datadog's LLM Observability.
+  case datadog
+  /// Requests that Helicone logged.
+  case helicone
+  /// PostHog's events of models.
+  case posthog
   /// Logs of Inspect.
   case inspect
   /// Event streams of NeMo Relay.
@@ -71,6 +83,12 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
     case .langSmith: LangSmith.self
     case .mlflow: MLflow.self
     case .openAIAgents: OpenAIAgents.self
+    case .braintrust: Braintrust.self
+    case .opik: Opik.self
+    case .weave: Weave.self
+    case .datadog: DatadogSpans.self
+    case .helicone: Helicone.self
+    case .posthog: PostHog.self
     case .inspect: Inspect.self
     case .atof: Atof.self
     case .messages: MessageLists.self
@@ -95,7 +113,9 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
 
   /// The order in which formats are tried when none was named: the most particular first.
   static let guessingOrder: [ImportFormat] = [
-    .tau2, .agentDojo, .otlp, .inspect, .mlflow, .langSmith, .openAIAgents, .langfuse, .jaeger,
+    .tau2, .agentDojo, .otlp, .inspect, .mlflow, .langSmith, .openAIAgents, .braintrust, .opik,
+    .weave, .datadog,
+    .helicone, .posthog, .langfuse, .jaeger,
     .copilot, .droid, .grok, .kimi, .openCode,
     .phoenix, .atof, .atif, .adk, .sweAgent, .geminiCli, .claudeCode, .codex, .pi, .openHands,
     .messages, .openAIMessages,
