@@ -261,6 +261,56 @@ struct AgentSessionTests {
     #expect(file.stop == "cancelled MessageAbortedError")
   }
 
+  /// Sessions as opencode keeps them, a file for each message and part; the second one has lost the parts of its reply.
+  private static let stored = [
+    "session/p/ses_1.json":
+      #"{"id":"ses_1","projectID":"p","directory":"/x","title":"t","time":{"created":1,"updated":9}}"#,
+    "message/ses_1/msg_1.json":
+      #"{"id":"msg_1","sessionID":"ses_1","role":"user","time":{"created":1760000000000}}"#,
+    "message/ses_1/msg_2.json":
+      #"{"id":"msg_2","sessionID":"ses_1","role":"assistant","time":{"created":1760000001000},"modelID":"m","tokens":{"input":10,"output":2,"cache":{"read":0}},"finish":"tool-calls"}"#,
+    "message/ses_1/msg_3.json":
+      #"{"id":"msg_3","sessionID":"ses_1","role":"assistant","time":{"created":1760000002000},"modelID":"m","finish":"stop"}"#,
+    "part/msg_1/prt_1.json":
+      #"{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"List it."}"#,
+    "part/msg_2/prt_2.json":
+      #"{"id":"prt_2","sessionID":"ses_1","messageID":"msg_2","type":"step-start"}"#,
+    "part/msg_2/prt_3.json":
+      #"{"id":"prt_3","sessionID":"ses_1","messageID":"msg_2","type":"tool","callID":"c1","tool":"bash","state":{"status":"completed","input":{"command":"ls"},"output":"a","title":"ls","metadata":{}}}"#,
+    "part/msg_3/prt_4.json":
+      #"{"id":"prt_4","sessionID":"ses_1","messageID":"msg_3","type":"text","text":"There is a."}"#,
+    "todo/ses_1.json": #"[{"id":"1","content":"call bash","status":"completed"}]"#,
+    "message/ses_2/msg_5.json":
+      #"{"id":"msg_5","sessionID":"ses_2","role":"user","time":{"created":1760000000000}}"#,
+    "message/ses_2/msg_6.json":
+      #"{"id":"msg_6","sessionID":"ses_2","role":"assistant","time":{"created":1760000001000}}"#,
+    "part/msg_5/prt_6.json":
+      #"{"id":"prt_6","sessionID":"ses_2","messageID":"msg_5","type":"text","text":"List it."}"#,
+  ]
+
+  @Test("sessions that opencode keeps as a file for each message and part are a run each")
+  func storedByOpenCode() throws {
+    let folder = try TemporaryFolder()
+    for (name, text) in Self.stored { try folder.write("in/storage/\(name)", text) }
+    var reports: [ImportReport] = []
+    try Importer(format: nil, output: "\(folder.path)/out").run(paths: ["\(folder.path)/in"]) {
+      reports.append($0)
+    }
+    #expect(reports.map(\.format) == [.openCode, .openCode])
+    #expect(
+      folder.files(below: "out") == ["storage/ses_1.jsonl.gz", "storage/ses_2.jsonl.gz"])
+    let events = try ImportedFile.events(of: "\(folder.path)/out/storage/ses_1.jsonl.gz")
+    let data = { (type: EventType) in events.filter { $0.type == type }.map(\.data) }
+    #expect(data(.decision).map { $0["kind"] } == ["tool", "answer"])
+    #expect(data(.decision).first?["calls"]?[0]?["input"] == ["command": "ls"])
+    #expect(data(.toolResult).map { $0["data"] } == ["a"])
+    #expect(data(.runStarted).first?["input"] == "List it.")
+    #expect(data(.runStarted).first?["source"]?["unread"] == nil)
+    let rest = try ImportedFile.events(of: "\(folder.path)/out/storage/ses_2.jsonl.gz")
+    let started = rest.first { $0.type == .runStarted }?.data
+    #expect(started?["recorded"]?["calls"] == "partial")
+  }
+
   @Test(
     "what nobody knows in them is marked",
     arguments: [

@@ -1,11 +1,12 @@
 import AgentTrace
 
 /// Sessions of opencode, as `opencode export` writes them: `{"info","messages":[{"info":{"role",…},"parts":[…]}]}`, or the
-/// messages alone; or the parts a line each, as `opencode run --format json` prints them.
+/// messages alone; or the parts a line each, as `opencode run --format json` prints them; or as it keeps them, each message
+/// and each part a file.
 enum OpenCode: AgentSessions {
   static let format = ImportFormat.openCode
   static let summary = FormatSummary(
-    reads: "sessions of opencode, and what it prints as json",
+    reads: "sessions of opencode, exported or as it keeps them, and what it prints as json",
     tells: "calls, results, errors, usage; ends that broke")
   static let listKeys = ["messages"]
 
@@ -14,7 +15,9 @@ enum OpenCode: AgentSessions {
     "agent", "file", "patch", "reasoning", "retry", "snapshot", "step-finish",
   ]
 
-  static func isMark(_ line: JSONValue) -> Bool { isMessage(line) || isPrinted(line) }
+  static func isMark(_ line: JSONValue) -> Bool {
+    isMessage(line) || isPrinted(line) || StoredSession.isMessage(line)
+  }
 
   private static func isMessage(_ line: JSONValue) -> Bool {
     ["user", "assistant"].contains(line["info"]?["role"]?.stringValue)
@@ -29,7 +32,12 @@ enum OpenCode: AgentSessions {
 
   static func read(_ lines: SourceLines, into graph: inout CallGraph) {
     var step: ReadMessage?
-    for (pointer, line) in lines.values {
+    let stored = StoredSession(lines)
+    for message in stored.messages {
+      take(message.parts, of: message.line, at: message.place, into: &graph)
+    }
+    graph.unread += stored.unread
+    for (pointer, line) in stored.others {
       if isPrinted(line), let part = line["part"] {
         take(printed: part, of: line, at: pointer, into: &step, &graph)
         continue
@@ -42,35 +50,45 @@ enum OpenCode: AgentSessions {
         if !line.saysNothing { graph.unread.append(pointer) }
         continue
       }
-      let info = line["info"] ?? .null
-      let role: ParsedMessage.Role = info["role"] == "user" ? .user : .assistant
-      graph.ending = nil
-      var message = ReadMessage(
-        role, nil, of: line, at: pointer, time: info["time"]?["created"]?.sessionTime)
-      message.model = info["modelID"]?.stringValue
-      var replies: [ReadMessage] = []
-      for (index, part) in parts.enumerated() {
-        // Each step asks the model once.
-        if part["type"] == "step-start", !message.isEmpty {
-          replies.append(message)
-          message = ReadMessage(role, nil, of: line, at: pointer)
-          message.model = info["modelID"]?.stringValue
-        }
-        take(
-          part, at: pointer.appending("parts").appending(String(index)), into: &message, &graph)
+      let placed = parts.enumerated().map { index, part in
+        (pointer.appending("parts").appending(String(index)), part)
       }
-      message.finish = info["finish"]?.stringValue
-      message.usage = ReadUsage(info["tokens"])
-      message.usage.cachedTokens = info["tokens"]?["cache"]?["read"]?.intValue
-      message.usage.cost = info["cost"]?.doubleValue
-      if let error = info["error"], !error.saysNothing {
-        message.isUnfinished = true
-        graph.ending = ending(error, field: pointer.appending("info").appending("error"))
-      }
-      for reply in replies + [message] { graph.add(reply) }
+      take(placed, of: line, at: pointer, into: &graph)
     }
     if let step { graph.add(step) }
     graph.noteSubAgent(behindAnyOf: ["task"])
+  }
+
+  /// Takes in a message with its parts, each with its place.
+  private static func take(
+    _ parts: [(JSONPointer, JSONValue)], of line: JSONValue, at pointer: JSONPointer,
+    into graph: inout CallGraph
+  ) {
+    let info = line["info"] ?? .null
+    let role: ParsedMessage.Role = info["role"] == "user" ? .user : .assistant
+    graph.ending = nil
+    var message = ReadMessage(
+      role, nil, of: line, at: pointer, time: info["time"]?["created"]?.sessionTime)
+    message.model = info["modelID"]?.stringValue
+    var replies: [ReadMessage] = []
+    for (place, part) in parts {
+      // Each step asks the model once.
+      if part["type"] == "step-start", !message.isEmpty {
+        replies.append(message)
+        message = ReadMessage(role, nil, of: line, at: pointer)
+        message.model = info["modelID"]?.stringValue
+      }
+      take(part, at: place, into: &message, &graph)
+    }
+    message.finish = info["finish"]?.stringValue
+    message.usage = ReadUsage(info["tokens"])
+    message.usage.cachedTokens = info["tokens"]?["cache"]?["read"]?.intValue
+    message.usage.cost = info["cost"]?.doubleValue
+    if let error = info["error"], !error.saysNothing {
+      message.isUnfinished = true
+      graph.ending = ending(error, field: pointer.appending("info").appending("error"))
+    }
+    for reply in replies + [message] { graph.add(reply) }
   }
 
   /// Takes in a part that was printed by itself; a reply is what stands between the beginning of a step and its end.
@@ -148,5 +166,74 @@ enum OpenCode: AgentSessions {
       default: .modelFailure
       }
     return ParsedEnding(reason: reason, detail: word.prefix(utf8Bytes: 200), field: field)
+  }
+}
+
+/// A session as opencode keeps it: `message/SESSION/MESSAGE.json`, `part/MESSAGE/PART.json`, `session/PROJECT/SESSION.json`.
+struct StoredSession {
+  /// A message with its parts.
+  struct Message {
+    var place: JSONPointer
+    /// As `opencode export` writes it.
+    var line: JSONValue
+    var parts: [(JSONPointer, JSONValue)]
+  }
+
+  /// In the order of their ids, which is that of their times.
+  private(set) var messages: [Message] = []
+  /// What is none of it.
+  private(set) var others: [(pointer: JSONPointer, value: JSONValue)] = []
+  /// Parts without their message, and replies without their parts.
+  private(set) var unread: [JSONPointer] = []
+
+  /// Whether a value is a message without its parts.
+  static func isMessage(_ value: JSONValue) -> Bool {
+    ["user", "assistant"].contains(value["role"]?.stringValue)
+      && value["id"]?.stringValue != nil && value["sessionID"]?.stringValue != nil
+      && value["time"]?["created"] != nil && value["content"] == nil && value["parts"] == nil
+  }
+
+  private static func isPart(_ value: JSONValue) -> Bool {
+    value["messageID"]?.stringValue != nil && value["sessionID"]?.stringValue != nil
+      && value["type"]?.stringValue != nil
+  }
+
+  /// Sorts what stands in the files of a session.
+  init(_ lines: SourceLines) {
+    var infos: [(place: JSONPointer, info: JSONValue)] = []
+    var parts: [String: [(JSONPointer, JSONValue)]] = [:]
+    for (pointer, value) in lines.values {
+      if Self.isMessage(value) {
+        infos.append((pointer, value))
+      } else if Self.isPart(value), let message = value["messageID"]?.stringValue {
+        parts[message, default: []].append((pointer, value))
+      } else if !Self.isBeside(value, at: pointer) {
+        others.append((pointer, value))
+      }
+    }
+    infos.sort { Self.isBefore($0.info, $1.info) }
+    for (place, info) in infos {
+      let own = (parts.removeValue(forKey: info["id"]?.stringValue ?? "") ?? []).sorted {
+        Self.isBefore($0.1, $1.1)
+      }
+      if own.isEmpty, info["role"] == "assistant" { unread.append(place) }
+      messages.append(
+        Message(
+          place: place, line: ["info": info, "parts": .array(own.map(\.1))], parts: own))
+    }
+    let lost = parts.sorted { $0.key.precedesByUTF8($1.key) }.flatMap(\.value)
+    unread += lost.map(\.0)
+  }
+
+  private static func isBefore(_ left: JSONValue, _ right: JSONValue) -> Bool {
+    (left["id"]?.stringValue ?? "").precedesByUTF8(right["id"]?.stringValue ?? "")
+  }
+
+  /// Whether a value is what is kept of a session beside what was said: what it is called, what is to do, what it changed.
+  private static func isBeside(_ value: JSONValue, at pointer: JSONPointer) -> Bool {
+    let folders = pointer.tokens.first?.split(separator: "/").dropLast() ?? []
+    if folders.last.map(SourceGroup.besideFolders.contains) == true { return true }
+    return value["id"]?.stringValue?.hasPrefix("ses_") == true && value["projectID"] != nil
+      && value["messages"] == nil
   }
 }

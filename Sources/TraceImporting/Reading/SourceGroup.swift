@@ -24,12 +24,15 @@ struct SourceGroup {
     let stems = Set(
       files.map(\.path).filter { $0.hasSuffix(SourceFiles.headersEnding) }.map(SourceFiles.stem))
     let names = Set(files.map(\.relativePath))
+    let stored = StoredSessions(names)
     var groups: [SourceGroup] = []
     var byKey: [[UInt8]: Int] = [:]
     for file in files {
       // Headers are read with their body.
       if file.path.hasSuffix(SourceFiles.headersEnding), files.count > 1 { continue }
-      let (key, kind) = key(of: file, stems, among: names)
+      let (key, kind) =
+        stored.session(of: file.relativePath).map { ($0, .pieces) }
+        ?? key(of: file, stems, among: names)
       if let place = byKey[Array(key.utf8)] {
         groups[place].files.append(file)
         groups[place].kind = kind
@@ -100,6 +103,45 @@ struct SourceGroup {
       word.dropFirst(5).utf8.allSatisfy({ (0x30...0x39).contains($0) })
     else { return nil }
     return name[..<dot] + ".json"
+  }
+
+  /// Where opencode keeps what is said of a session beside its messages.
+  static let besideFolders: Set<Substring> = ["session_diff", "todo"]
+
+  /// The sessions among some files that opencode keeps as a file for each message and part.
+  private struct StoredSessions {
+    /// By the folder that the parts of a message stand in.
+    private var byParts: [String: String] = [:]
+    /// The places of their logs.
+    private var places: Set<String> = []
+
+    init(_ names: Set<String>) {
+      for name in names {
+        let parts = name.split(separator: "/")
+        guard parts.count >= 3, parts[parts.count - 3] == "message", name.hasSuffix(".json"),
+          parts[parts.count - 2].hasPrefix("ses_")
+        else { continue }
+        let root = parts.dropLast(3).map { $0 + "/" }.joined()
+        let place = root + parts[parts.count - 2] + ".json"
+        byParts["\(root)part/\(parts[parts.count - 1].dropLast(5))"] = place
+        places.insert(place)
+      }
+    }
+
+    /// The session that a file belongs to; `nil` for one of none.
+    func session(of name: String) -> String? {
+      guard !places.isEmpty, name.hasSuffix(".json") else { return nil }
+      if let session = byParts[folder(of: name)] { return session }
+      let parts = name.split(separator: "/")
+      guard parts.count >= 2, let file = parts.last else { return nil }
+      let above = parts.count >= 3 ? parts[parts.count - 3] : ""
+      let isBeside = besideFolders.contains(parts[parts.count - 2])
+      guard isBeside || above == "message" || above == "session" else { return nil }
+      let session = !isBeside && above == "message" ? parts[parts.count - 2] : file.dropLast(5)
+      let root = parts.dropLast(isBeside ? 2 : 3).map { $0 + "/" }.joined()
+      let place = root + session + ".json"
+      return places.contains(place) ? place : nil
+    }
   }
 
   private static func folder(of path: String) -> String {
