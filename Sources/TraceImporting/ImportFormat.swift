@@ -69,6 +69,8 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   case openCode = "opencode"
   /// Sessions of pi.
   case pi
+  /// Conversations as ChatGPT exports them.
+  case chatgpt
 
   /// What reads this format.
   var adapter: any FormatAdapter.Type {
@@ -105,6 +107,7 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
     case .kimi: KimiCode.self
     case .openCode: OpenCode.self
     case .pi: Pi.self
+    case .chatgpt: ChatGPT.self
     }
   }
 
@@ -118,6 +121,7 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
     .helicone, .posthog, .langfuse, .jaeger,
     .copilot, .droid, .grok, .kimi, .openCode,
     .phoenix, .atof, .atif, .adk, .sweAgent, .geminiCli, .claudeCode, .codex, .pi, .openHands,
+    .chatgpt,
     .messages, .openAIMessages,
   ]
 
