@@ -67,10 +67,10 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   case kimi
   /// Sessions of opencode.
   case openCode = "opencode"
-  /// Sessions of pi.
-  case pi
   /// Conversations as ChatGPT exports them.
   case chatgpt
+  /// Sessions of pi.
+  case pi
 
   /// What reads this format.
   var adapter: any FormatAdapter.Type {
@@ -106,8 +106,8 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
     case .grok: GrokCli.self
     case .kimi: KimiCode.self
     case .openCode: OpenCode.self
-    case .pi: Pi.self
     case .chatgpt: ChatGPT.self
+    case .pi: Pi.self
     }
   }
 
@@ -117,11 +117,9 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   /// The order in which formats are tried when none was named: the most particular first.
   static let guessingOrder: [ImportFormat] = [
     .tau2, .agentDojo, .otlp, .inspect, .mlflow, .langSmith, .openAIAgents, .braintrust, .opik,
-    .weave, .datadog,
-    .helicone, .posthog, .langfuse, .jaeger,
-    .copilot, .droid, .grok, .kimi, .openCode,
+    .weave, .datadog, .helicone, .posthog, .langfuse, .jaeger,
+    .copilot, .droid, .grok, .kimi, .openCode, .chatgpt,
     .phoenix, .atof, .atif, .adk, .sweAgent, .geminiCli, .claudeCode, .codex, .pi, .openHands,
-    .chatgpt,
     .messages, .openAIMessages,
   ]
 
