@@ -93,7 +93,7 @@ let package = Package(
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .target(name: "CPrograms", cSettings: systemCalls),
-    // In place of what only newer C libraries have; linked in by being there.
+    // In place of what only newer C libraries have, and before anything of Swift; linked in by being there.
     .target(name: "CGlibcShim", cSettings: systemCalls),
     .target(name: "CYaml", exclude: ["LICENSE"], cSettings: configured),
     .target(name: "CSHA256", cSettings: optimizedC),

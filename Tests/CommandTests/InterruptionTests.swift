@@ -153,7 +153,20 @@ struct InterruptionTests {
     try await shell("\"$0\" show Fixtures/damaged/error-recovered.jsonl.gz 2>/dev/full", status: 2)
     try await shell("\"$0\" show Fixtures/torn/parallel-search.jsonl.gz 2>&-")
     try await shell("\"$0\" runn 2>/dev/full", status: 64)
-    try await shell("\"$0\" run EvalCases/stops.yaml >&- 2>&-", status: nil)
+  }
+
+  @Test("what is printed to a stream that is closed goes into no other file, and is lost")
+  func closedStreams() async throws {
+    for closed in [">&-", ">&- 2>&-", "<&- >&-", "<&- >&- 2>&-"] {
+      let outcome = try await shell("\"$0\" run EvalCases/stops.yaml \(closed)", status: 2)
+      #expect(outcome.errors.contains("Bad file descriptor") != closed.contains("2"), "\(outcome)")
+    }
+    try await shell("\"$0\" run EvalCases/stops.yaml <&-")
+    let folder = try TemporaryFolder()
+    try folder.write("agent.yaml", agentFile())
+    try await shell(
+      "\"$0\" record agent.yaml x --out one.jsonl.gz <&- 2>&-", in: folder.path)
+    try await Binary.run(["verify", "one.jsonl.gz"], in: folder.path)
   }
 
   @Test("a command tool gets the signals that any process gets, and a pipe that closes ends it")
