@@ -24,6 +24,48 @@ struct ReportTests {
     #expect(folder.listing == [])
   }
 
+  @Test(
+    "no report takes the place of what people wrote or runs left behind; an earlier report is replaced"
+  )
+  func kept() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("agent.yaml", agentFile())
+    try folder.write("policy.yaml", "rules: [{tool: x, verdict: deny, reason: never}]\n")
+    let log = try Data(contentsOf: URL(fileURLWithPath: Fixture.run("refund-drafted")))
+    try folder.write("log", Array(log))
+    try folder.write(
+      "case.yaml",
+      """
+      cases: [{caseId: one, recording: log, expected: {stopReason: success}}]
+
+      """)
+    for name in ["case.yaml", "agent.yaml", "policy.yaml", "log"] {
+      let before = try folder.read(name)
+      for arguments in [
+        ["run", "case.yaml", "--report", "html:./\(name)"], ["show", "log", "--html", name],
+      ] {
+        let outcome = try await Binary.run(arguments, in: folder.path, status: 64)
+        #expect(outcome.output == "" && outcome.errors.contains("name another file"), "\(outcome)")
+      }
+      #expect(try folder.read(name) == before, "\(name)")
+    }
+    for format in Self.formats {
+      for _ in 1...2 {
+        try await Binary.run(
+          ["run", "case.yaml", "--report", "\(format):report"], in: folder.path)
+      }
+    }
+    try await Binary.run(
+      ["run", "case.yaml", "--shard", "1/1", "--report", "json:one.json"], in: folder.path)
+    let against = try await Binary.run(
+      ["run", "case.yaml", "--against", "one.json", "--report", "json:./one.json"],
+      in: folder.path, status: 64)
+    #expect(against.errors.contains("--against compares with"), "\(against)")
+    let merged = try await Binary.run(
+      ["merge", "one.json", "--report", "json:./one.json"], in: folder.path, status: 64)
+    #expect(merged.errors.contains("one of the shards"), "\(merged)")
+  }
+
   @Test("a report that cannot be written is told; a case that failed outranks it")
   func unwritable() async throws {
     let folder = try TemporaryFolder()

@@ -28,6 +28,8 @@ struct Merge: ParsableCommand, Verb {
 
   @OptionGroup(title: "Output options") var screen: ScreenOptions
 
+  func validate() throws { try output.destination.checkKept(files, "one of the shards’ results") }
+
   func run() throws {
     let start = SuiteStart()
     let parts = try files.map { file in

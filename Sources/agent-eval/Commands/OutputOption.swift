@@ -1,4 +1,7 @@
 import ArgumentParser
+import FilePaths
+import Glibc
+import TraceReporting
 
 /// The option `--out` of several verbs, and others that name what is written.
 enum OutputOption {
@@ -18,5 +21,20 @@ enum OutputOption {
       throw ValidationError(
         "A shell leaves “~” as it is behind “=”; write $HOME, or ./~ for a folder of that name.")
     }
+  }
+
+  /// Refuses a report in the place of what one that is written by a slip would cost: what people wrote, a log, a
+  /// trace. Earlier reports and results are replaced.
+  static func checkReplaced(_ path: String) throws {
+    guard let sort = FileSort(of: path), sort != .results, sort != .folder else { return }
+    throw ValidationError(
+      Visible.line("\(path) is \(sort.noun), which no report replaces; name another file."))
+  }
+
+  /// Whether two paths lead to one file that is there.
+  static func isSame(_ path: String, _ other: String) -> Bool {
+    var (one, two) = (stat(), stat())
+    return stat(path, &one) == 0 && stat(other, &two) == 0 && one.st_dev == two.st_dev
+      && one.st_ino == two.st_ino
   }
 }

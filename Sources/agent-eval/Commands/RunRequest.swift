@@ -48,6 +48,7 @@ struct RunRequest: Hashable {
   func validate() throws {
     try output.validate()
     try baselines.validate()
+    try output.checkKept([baselines.against].compactMap(\.self), "what --against compares with")
     try history.validate()
     guard (0...1024).contains(jobs ?? 0) else { throw ValidationError("--jobs takes 0 to 1024.") }
     try out.map(OutputOption.check)

@@ -52,6 +52,7 @@ struct Show: ParsableCommand, Verb {
       throw ValidationError("--html takes the path of the page, which is no log.")
     }
     try html.map(OutputOption.checkMeaning)
+    try html.map(OutputOption.checkReplaced)
     if tree, follow || skipDamaged {
       throw ValidationError("--tree goes with neither --follow nor --skip-damaged.")
     }

@@ -31,8 +31,24 @@ struct ResultsDestination: Hashable {
   var report: [String] = []
 
   func validate() throws {
+    for file in try files() { try OutputOption.checkReplaced(file) }
+  }
+
+  /// Refuses a report that would replace what the results come from.
+  ///
+  /// - Parameters:
+  ///   - inputs: what must not be replaced.
+  ///   - role: what they are, behind “is”.
+  func checkKept(_ inputs: [String], _ role: String) throws {
+    for file in try files() where inputs.contains(where: { OutputOption.isSame($0, file) }) {
+      throw ValidationError(Visible.line("--report: \(file) is \(role); name another file."))
+    }
+  }
+
+  /// The files that reports go to.
+  private func files() throws -> [String] {
     do {
-      _ = try ReportRequest.all(report, takesOutput: json)
+      return try ReportRequest.all(report, takesOutput: json).compactMap(\.file)
     } catch {
       throw ValidationError("--report: \(error).")
     }
