@@ -33,6 +33,37 @@ struct HelpTests {
     return words + (word.map { [$0] } ?? [])
   }
 
+  @Test(
+    "the completion of bash offers files or folders where a path is meant, and formats of reports"
+  )
+  func completion() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("EvalCases/one.yaml", "cases: []")
+    try folder.write("Ever.jsonl.gz", "x")
+    let outcome = try await shell(
+      """
+      "$0" --generate-completion-script bash >script && source ./script
+      ask() {
+        COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}; COMPREPLY=()
+        _agent-eval agent-eval "${@: -1}" "${@: -2:1}"
+        printf '%s\\n' "${COMPREPLY[@]}" | sort | tr '\\n' ' '; echo
+      }
+      ask agent-eval run Ev
+      ask agent-eval show Ev
+      ask agent-eval run --runs Ev
+      ask agent-eval diff one Ev
+      ask agent-eval record agent.yaml goal --policy Ev
+      ask agent-eval run --report js
+      ask agent-eval run --filter Ev
+      """, in: folder.path)
+    #expect(
+      outcome.lines.map { $0.split(separator: " ").joined(separator: " ") } == [
+        "EvalCases Ever.jsonl.gz", "EvalCases Ever.jsonl.gz", "EvalCases",
+        "EvalCases Ever.jsonl.gz",
+        "EvalCases Ever.jsonl.gz", "json", "",
+      ], "\(outcome)")
+  }
+
   @Test("every verb has examples, which are command lines of its own that it can read")
   func examples() throws {
     for (words, verb) in Self.verbs {

@@ -24,7 +24,9 @@ struct Accept: AsyncParsableCommand, Verb {
           "accept EvalCases/ --all": "take them all",
         ]))
 
-  @Argument(help: "Case files, or folders of them. Default: the setting “paths”, else EvalCases.")
+  @Argument(
+    help: "Case files, or folders of them. Default: the setting “paths”, else EvalCases.",
+    completion: .file())
   var paths: [String] = []
 
   @Flag(help: "Accept every change without asking.")

@@ -25,7 +25,7 @@ struct Approve: ParsableCommand, Verb {
           "approve latest issue_refund --by ana --deny": "or not",
         ]))
 
-  @Argument(help: .log("The log of a run"))
+  @Argument(help: .log("The log of a run"), completion: .file())
   var log: String
 
   @Argument(help: "The call's id, or the name of a tool of which one call waits.")
@@ -159,7 +159,7 @@ struct AnswerVerb: ParsableCommand, Verb {
         "answer latest \"Tomorrow, at nine\"": "answer what the newest run asks"
       ]))
 
-  @Argument(help: .log("The log of a run"))
+  @Argument(help: .log("The log of a run"), completion: .file())
   var log: String
 
   @Argument(help: "The answer.")

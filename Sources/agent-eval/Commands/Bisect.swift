@@ -20,24 +20,26 @@ struct Bisect: AsyncParsableCommand, Verb {
           "bisect good.jsonl.gz latest": "the step from which on the newest run went wrong"
         ]))
 
-  @Argument(help: .log("The log of the run that went well"))
+  @Argument(help: .log("The log of the run that went well"), completion: .file())
   var good: String
 
-  @Argument(help: .log("The log of the run that did not"))
+  @Argument(help: .log("The log of the run that did not"), completion: .file())
   var bad: String
 
   @Option(
     help:
-      "The agent file that both were recorded with. Default: the one below this folder that the log of the bad run names."
+      "The agent file that both were recorded with. Default: the one below this folder that the log of the bad run names.",
+    completion: .file()
   )
   var agent: String?
 
-  @Option(help: "A policy file in place of the agent's own policy.")
+  @Option(help: "A policy file in place of the agent's own policy.", completion: .file())
   var policy: String?
 
   @Option(
     name: .customLong("case"),
-    help: "A case file with one case, which tells good from bad. Default: the reason of the stop.")
+    help: "A case file with one case, which tells good from bad. Default: the reason of the stop.",
+    completion: .file())
   var caseFile: String?
 
   @Flag(help: "Print one JSON object.")

@@ -25,13 +25,13 @@ struct Check: ParsableCommand, Verb {
           "check release.yaml --graph text": "the graph of a pipeline",
         ]))
 
-  @Argument(help: "Files, or folders of them.")
+  @Argument(help: "Files, or folders of them.", completion: .file())
   var paths: [String]
 
   @Flag(help: "Say how ready agents are, in place of the mistakes in files.")
   var ready = false
 
-  @Option(help: "With --ready: further case files, or folders of them.")
+  @Option(help: "With --ready: further case files, or folders of them.", completion: .file())
   var cases: [String] = []
 
   @Option(help: "With --ready: the level that each agent has to reach: draft, guarded or ready.")

@@ -20,10 +20,12 @@ struct Compare: ParsableCommand, Verb {
             "whether results of `run --live --json` became worse by more than chance"
         ]))
 
-  @Argument(help: "The results before: a file that `run --json` or `--report json:FILE` wrote.")
+  @Argument(
+    help: "The results before: a file that `run --json` or `--report json:FILE` wrote.",
+    completion: .file())
   var before: String
 
-  @Argument(help: "The results now.")
+  @Argument(help: "The results now.", completion: .file())
   var now: String
 
   @Option(help: "How often something may be called worse that is not.")

@@ -26,7 +26,7 @@ struct ConformanceVerb: AsyncParsableCommand, Verb {
   @Option(
     help: ArgumentHelp(
       "Write them as data that other evaluators can run to this folder, which has to be there: a file for each rule.",
-      valueName: "folder"))
+      valueName: "folder"), completion: .directory)
   var write: String?
 
   @OptionGroup(title: "Output options") var screen: ScreenOptions

@@ -5,7 +5,7 @@ struct DebugOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "Step through the run with the commands of this file, one a line; - is standard input.",
-      valueName: "file"))
+      valueName: "file"), completion: .file())
   var commands: String?
 
   @Option(

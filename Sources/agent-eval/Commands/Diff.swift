@@ -19,10 +19,10 @@ struct Diff: ParsableCommand, Verb {
           "diff good.jsonl.gz latest": "in what the newest run differs from a good one"
         ]))
 
-  @Argument(help: .log("A run log, on the left"))
+  @Argument(help: .log("A run log, on the left"), completion: .file())
   var left: String
 
-  @Argument(help: .log("A run log, on the right"))
+  @Argument(help: .log("A run log, on the right"), completion: .file())
   var right: String
 
   @Option(

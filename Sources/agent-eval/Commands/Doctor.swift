@@ -21,7 +21,7 @@ struct Doctor: AsyncParsableCommand, Verb {
           "doctor agents/support.yaml": "and what this agent needs",
         ]))
 
-  @Argument(help: "An agent file.")
+  @Argument(help: "An agent file.", completion: .file())
   var agent: String?
 
   @OptionGroup(title: "Output options") var screen: ScreenOptions

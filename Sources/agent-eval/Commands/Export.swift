@@ -22,7 +22,7 @@ struct Export: ParsableCommand, Verb {
           "export --formats": "what can be written",
         ]))
 
-  @Argument(help: "The format, then run logs or folders of them.")
+  @Argument(help: "The format, then run logs or folders of them.", completion: .file())
   var arguments: [String] = []
 
   @Option(
@@ -30,10 +30,10 @@ struct Export: ParsableCommand, Verb {
     help: """
       A file for all of them, or a folder (one that is there, or a path that ends in /) for a file each. \
       Without it they go to standard output.
-      """)
+      """, completion: .file())
   var output: String?
 
-  @Option(help: "Results of these runs (run --json), whose outcomes go along.")
+  @Option(help: "Results of these runs (run --json), whose outcomes go along.", completion: .file())
   var results: String?
 
   @Option(

@@ -26,7 +26,7 @@ struct Fork: AsyncParsableCommand, Verb {
             "and what if the result had been another?",
         ]))
 
-  @Argument(help: .log("A run log"))
+  @Argument(help: .log("A run log"), completion: .file())
   var log: String
 
   @Option(
@@ -43,10 +43,11 @@ struct Fork: AsyncParsableCommand, Verb {
   var dropContext: [String] = []
 
   @Option(
-    help: "The agent file that goes on. Default: the one below this folder that the log names.")
+    help: "The agent file that goes on. Default: the one below this folder that the log names.",
+    completion: .file())
   var agent: String?
 
-  @Option(help: "A policy file in place of the agent's own policy.")
+  @Option(help: "A policy file in place of the agent's own policy.", completion: .file())
   var policy: String?
 
   @Flag(help: "What answers questions that the recording does not.")
@@ -55,7 +56,8 @@ struct Fork: AsyncParsableCommand, Verb {
   @Option(
     name: .shortAndLong,
     help:
-      "Where the log goes: a folder, or a file that ends in .jsonl.gz. Default: .agent-eval/runs.")
+      "Where the log goes: a folder, or a file that ends in .jsonl.gz. Default: .agent-eval/runs.",
+    completion: .file())
   var out: String?
 
   @Option(help: "A seed for the run's identifier, so that it is the same each time.")

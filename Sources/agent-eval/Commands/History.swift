@@ -26,7 +26,8 @@ struct History: ParsableCommand, Verb {
 
   @Option(
     help:
-      "The folder that --history named. Default: the setting “history”, else .agent-eval/history.")
+      "The folder that --history named. Default: the setting “history”, else .agent-eval/history.",
+    completion: .directory)
   var dir = Settings.here.history ?? HistoryFolder.defaultPath
 
   @Option(help: "Only runs that began since: 2026-01-31, a time of that day, or 90m, 12h, 7d, 4w.")

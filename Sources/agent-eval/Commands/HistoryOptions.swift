@@ -13,7 +13,7 @@ struct HistoryOptions: ParsableArguments {
       """
       Keep the outcomes in a file of their own in this folder, for `history`; a page (--report html) \
       then shows the cases over time.
-      """, valueName: "dir"))
+      """, valueName: "dir"), completion: .directory)
   var history: String?
 
   @Option(

@@ -24,10 +24,13 @@ struct Import: ParsableCommand, Verb {
           "import --formats": "what can be read",
         ]))
 
-  @Argument(help: "The format, if it is not to be guessed, then files or folders.")
+  @Argument(
+    help: "The format, if it is not to be guessed, then files or folders.", completion: .file())
   var arguments: [String] = []
 
-  @Option(name: .shortAndLong, help: "The folder for the logs, or the case files.")
+  @Option(
+    name: .shortAndLong, help: "The folder for the logs, or the case files.", completion: .directory
+  )
   var out: String?
 
   @Flag(help: "List the formats, and what each can tell, and import nothing.")

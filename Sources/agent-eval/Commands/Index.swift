@@ -15,7 +15,7 @@ struct Index: ParsableCommand, Verb {
           "index runs/": "make the catalogue that list and query read"
         ]))
 
-  @Argument(help: "A folder of run logs.")
+  @Argument(help: "A folder of run logs.", completion: .directory)
   var folder: String
 
   @Flag(name: .customLong("no-summary"), help: "Read every log whole, not only its summary.")

@@ -23,13 +23,13 @@ struct Init: AsyncParsableCommand {
           "init --ci gitlab": "a job for the cases of a project that is there",
         ]))
 
-  @Argument(help: "The project's folder; made where it is not there.")
+  @Argument(help: "The project's folder; made where it is not there.", completion: .directory)
   var folder = "."
 
   @Option(
     help: ArgumentHelp(
       "Begin with what these recorded runs have in common: files or folders of logs, and of whatever `import` reads.",
-      valueName: "path"))
+      valueName: "path"), completion: .file())
   var from: [String] = []
 
   @Option(

@@ -20,19 +20,21 @@ struct Inspect: ParsableCommand, Verb {
             "the same of other tools' traces, and rules that hold on all of them",
         ]))
 
-  @Argument(help: "Files and folders of runs: logs, and whatever `import` reads.")
+  @Argument(
+    help: "Files and folders of runs: logs, and whatever `import` reads.", completion: .file())
   var paths: [String]
 
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
       "Write what all runs have in common as a case file, which must not be there yet.",
-      valueName: "rules.yaml"))
+      valueName: "rules.yaml"), completion: .file())
   var write: String?
 
   @Option(
     help: ArgumentHelp(
-      "Where imported runs are kept. Default: .agent-eval/imports.", valueName: "dir"))
+      "Where imported runs are kept. Default: .agent-eval/imports.", valueName: "dir"),
+    completion: .directory)
   var importCache: String?
 
   @Flag(help: "Print one JSON object.")

@@ -19,7 +19,9 @@ struct List: ParsableCommand, Verb {
           "list runs/ --stop tool_failure --since 7d": "those that a tool stopped this week",
         ]))
 
-  @Argument(help: "A folder of run logs. Default: the setting “out”, else .agent-eval/runs.")
+  @Argument(
+    help: "A folder of run logs. Default: the setting “out”, else .agent-eval/runs.",
+    completion: .directory)
   var folder = RunLogs.folder
 
   @Option(help: "Only runs that stopped so; “none”: have not stopped. May be given again.")

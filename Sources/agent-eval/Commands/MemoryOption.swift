@@ -6,7 +6,8 @@ import LiveBoundary
 struct MemoryOption: ParsableArguments {
   @Option(
     help:
-      "Where notes of agents and actors are kept: a file, or none for as long as the run. Default: .agent-eval/memory.sqlite."
+      "Where notes of agents and actors are kept: a file, or none for as long as the run. Default: .agent-eval/memory.sqlite.",
+    completion: .file()
   )
   var memory: String?
 

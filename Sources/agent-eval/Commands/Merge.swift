@@ -19,7 +19,7 @@ struct Merge: ParsableCommand, Verb {
             "one report of what two machines judged"
         ]))
 
-  @Argument(help: "The results of each shard, as JSON.")
+  @Argument(help: "The results of each shard, as JSON.", completion: .file())
   var files: [String]
 
   @OptionGroup var output: ResultsOutput

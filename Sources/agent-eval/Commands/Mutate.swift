@@ -23,10 +23,13 @@ struct Mutate: AsyncParsableCommand, Verb {
             "fail where the cases would miss more than a tenth of the changes"
         ]))
 
-  @Argument(help: "Case files, or folders of them. Default: the setting “paths”, else EvalCases.")
+  @Argument(
+    help: "Case files, or folders of them. Default: the setting “paths”, else EvalCases.",
+    completion: .file())
   var paths: [String] = []
 
-  @Option(help: "A folder of recorded runs, for cases that name no recording.")
+  @Option(
+    help: "A folder of recorded runs, for cases that name no recording.", completion: .directory)
   var runs: String?
 
   @Option(

@@ -10,7 +10,7 @@ struct PeopleOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "Who answers: ask, for whoever sits at the terminal, or a file of what a person says.",
-      valueName: "ask|file"))
+      valueName: "ask|file"), completion: .file())
   var approve: String?
 
   /// Puts the person of a file in the place of the agent's own; `nil` where nobody else is asked.

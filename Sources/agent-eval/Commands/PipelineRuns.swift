@@ -140,13 +140,15 @@ struct Rollback: AsyncParsableCommand, Verb {
           "rollback latest --to draft": "undo what was done behind the task “draft”"
         ]))
 
-  @Argument(help: .log("The log of a pipeline"))
+  @Argument(help: .log("The log of a pipeline"), completion: .file())
   var log: String
 
   @Option(help: "The task whose end is the checkpoint, or start.")
   var to: String
 
-  @Option(help: "The pipeline file. Default: the one below this folder that the log names.")
+  @Option(
+    help: "The pipeline file. Default: the one below this folder that the log names.",
+    completion: .file())
   var agent: String?
 
   @Option(help: "Who asks for it.")
@@ -205,7 +207,7 @@ struct Pause: AsyncParsableCommand {
           "pause latest": "let what is under way end, then stand still"
         ]))
 
-  @Argument(help: .log("The log of a pipeline that runs"))
+  @Argument(help: .log("The log of a pipeline that runs"), completion: .file())
   var log: String
 
   @Option(help: "Seconds to wait for what is under way.")

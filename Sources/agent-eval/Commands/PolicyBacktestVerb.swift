@@ -23,13 +23,15 @@ struct PolicyBacktestVerb: AsyncParsableCommand, Verb {
             "which recorded verdicts would change"
         ]))
 
-  @Argument(help: "Run logs, or folders of them.")
+  @Argument(help: "Run logs, or folders of them.", completion: .file())
   var runs: [String]
 
-  @Option(help: "The policy file to ask.")
+  @Option(help: "The policy file to ask.", completion: .file())
   var policy: String
 
-  @Option(help: "An agent file whose tools are taken in place of those that the logs define.")
+  @Option(
+    help: "An agent file whose tools are taken in place of those that the logs define.",
+    completion: .file())
   var agent: String?
 
   @Flag(help: "Do not fail where something is allowed now that was not.")

@@ -19,15 +19,18 @@ struct PolicyCheckVerb: ParsableCommand, Verb {
           "policy check agents/support.yaml": "what each tool of an agent gets"
         ]))
 
-  @Argument(help: "A policy file, or an agent file whose policy is meant.")
+  @Argument(help: "A policy file, or an agent file whose policy is meant.", completion: .file())
   var file: String
 
-  @Option(help: "The agent file whose tools the policy is for; FILE's own where that is an agent.")
+  @Option(
+    help: "The agent file whose tools the policy is for; FILE's own where that is an agent.",
+    completion: .file())
   var agent: String?
 
   @Option(
     help:
-      "A recorded run of the agent, whose tools the policy is for: those of its servers too, which no file holds."
+      "A recorded run of the agent, whose tools the policy is for: those of its servers too, which no file holds.",
+    completion: .file()
   )
   var log: String?
 

@@ -22,12 +22,14 @@ struct Promote: ParsableCommand, Verb {
             "or of what it should not have done",
         ]))
 
-  @Argument(help: "The log of a run that failed, or of one or several that went well.")
+  @Argument(
+    help: "The log of a run that failed, or of one or several that went well.", completion: .file())
   var logs: [String]
 
   @Option(
     parsing: .singleValue,
-    help: "Case files, or folders of them, that hold the case which the run fails.")
+    help: "Case files, or folders of them, that hold the case which the run fails.",
+    completion: .file())
   var cases: [String] = []
 
   @Option(name: .customLong("case"), help: "Which of these cases. Default: the one the log names.")
@@ -37,16 +39,18 @@ struct Promote: ParsableCommand, Verb {
   var expect: String?
 
   @Option(
-    parsing: .singleValue, help: "The log of a run that did the same well; may be given again.")
+    parsing: .singleValue, help: "The log of a run that did the same well; may be given again.",
+    completion: .file())
   var good: [String] = []
 
-  @Option(help: "The folder of the new case.")
+  @Option(help: "The folder of the new case.", completion: .directory)
   var into = "EvalCases"
 
   @Option(help: "The new case's name. Default: agent, what fails, and the run.")
   var caseId: String?
 
-  @Option(help: "The agent file: the case names it, and its redaction rules hold.")
+  @Option(
+    help: "The agent file: the case names it, and its redaction rules hold.", completion: .file())
   var agent: String?
 
   @OptionGroup var redaction: RedactionOptions

@@ -19,7 +19,7 @@ struct Query: ParsableCommand, Verb {
             "how many runs each agent has"
         ]))
 
-  @Argument(help: "A folder of run logs.")
+  @Argument(help: "A folder of run logs.", completion: .directory)
   var folder: String
 
   @Argument(help: "One SELECT statement.")

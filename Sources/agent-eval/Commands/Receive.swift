@@ -22,7 +22,7 @@ struct Receive: AsyncParsableCommand {
             "judge each run as it ends, and tell of those that fail",
         ]))
 
-  @Argument(help: "The folder for the logs.")
+  @Argument(help: "The folder for the logs.", completion: .directory)
   var folder: String
 
   @Option(help: ArgumentHelp("Where to listen.", valueName: "host:port"))
@@ -37,14 +37,14 @@ struct Receive: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "Judge each run by these cases, which name neither a run nor an agent.",
-      valueName: "rules.yaml"))
+      valueName: "rules.yaml"), completion: .file())
   var rules: String?
 
   @Option(
     help: ArgumentHelp(
       """
       With --rules: where outcomes are added, a line of JSON a run. Default: .receive/results.jsonl in the folder.
-      """, valueName: "file"))
+      """, valueName: "file"), completion: .file())
   var results: String?
 
   @Option(

@@ -34,7 +34,7 @@ struct Record: AsyncParsableCommand, Verb {
           "record --proxy -- python agent.py": "record whatever a command asks of models",
         ]))
 
-  @Argument(help: "An agent file, or a pipeline file.")
+  @Argument(help: "An agent file, or a pipeline file.", completion: .file())
   var agent: String?
 
   @Argument(help: "What the agent is to do; the agent file's own goal where left out.")
@@ -45,13 +45,14 @@ struct Record: AsyncParsableCommand, Verb {
       "Of a pipeline, what it is given: JSON, a file of it behind @, or text.", valueName: "json"))
   var input: String?
 
-  @Option(help: "A policy file in place of the agent's own policy.")
+  @Option(help: "A policy file in place of the agent's own policy.", completion: .file())
   var policy: String?
 
   @Option(
     name: .shortAndLong,
     help:
-      "Where the log goes: a folder, or a file that ends in .jsonl.gz. Default: .agent-eval/runs.")
+      "Where the log goes: a folder, or a file that ends in .jsonl.gz. Default: .agent-eval/runs.",
+    completion: .file())
   var out: String?
 
   @OptionGroup var conditions: ConditionOptions
@@ -76,7 +77,9 @@ struct Record: AsyncParsableCommand, Verb {
   @Flag(help: "Record a command that talks to models, by way of a proxy on this machine.")
   var proxy = false
 
-  @Option(help: ArgumentHelp("With --proxy: answer from this recording.", valueName: "log"))
+  @Option(
+    help: ArgumentHelp("With --proxy: answer from this recording.", valueName: "log"),
+    completion: .file())
   var replay: String?
 
   @Option(

@@ -17,12 +17,14 @@ struct Repair: ParsableCommand, Verb {
           "repair runs/x.jsonl.gz.open": "save what is whole in a log whose writer died"
         ]))
 
-  @Argument(help: "A run log (….jsonl.gz, or ….open where a writer left it behind).")
+  @Argument(
+    help: "A run log (….jsonl.gz, or ….open where a writer left it behind).", completion: .file())
   var log: String
 
   @Option(
     help:
-      "Where the new log goes: a file that ends in .jsonl.gz. Default: NAME-repaired.jsonl.gz beside the old one."
+      "Where the new log goes: a file that ends in .jsonl.gz. Default: NAME-repaired.jsonl.gz beside the old one.",
+    completion: .file()
   )
   var out: String?
 

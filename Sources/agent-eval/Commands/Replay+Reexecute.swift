@@ -22,21 +22,22 @@ struct ReexecutionOptions: ParsableArguments {
     help: """
       The agent file; else the one below the current folder that has the recorded name. May be given \
       again for a run that went on with another file: each part is made again with the file that made it.
-      """)
+      """, completion: .file())
   var agent: [String] = []
 
-  @Option(help: "A policy file in place of the agent's own policy.")
+  @Option(help: "A policy file in place of the agent's own policy.", completion: .file())
   var policy: String?
 
   @Option(
     help: """
       Case files, or a folder of them: a run that was made for one of these cases is made again with what \
       the case asks for today, its person and its agent.
-      """)
+      """, completion: .file())
   var cases: [String] = []
 
   @Option(
-    help: ArgumentHelp("A file of what a person says, as record takes it.", valueName: "file"))
+    help: ArgumentHelp("A file of what a person says, as record takes it.", valueName: "file"),
+    completion: .file())
   var approve: String?
 
   @Option(

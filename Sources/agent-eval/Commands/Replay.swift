@@ -28,7 +28,9 @@ struct Replay: AsyncParsableCommand, Verb {
           "replay runs/ -x": "make every run again with the agent of today",
         ]))
 
-  @Argument(help: "A run log; with --reexecute any number of logs, and folders of them.")
+  @Argument(
+    help: "A run log; with --reexecute any number of logs, and folders of them.",
+    completion: .file())
   var logs: [String]
 
   private var log: String { logs.first ?? "" }

@@ -25,14 +25,15 @@ struct Resume: AsyncParsableCommand, Verb {
           "resume latest": "go on with the newest run"
         ]))
 
-  @Argument(help: .log("The log of a run"))
+  @Argument(help: .log("The log of a run"), completion: .file())
   var log: String
 
   @Option(
-    help: "The agent file that goes on. Default: the one below this folder that the log names.")
+    help: "The agent file that goes on. Default: the one below this folder that the log names.",
+    completion: .file())
   var agent: String?
 
-  @Option(help: "A policy file in place of the agent's own policy.")
+  @Option(help: "A policy file in place of the agent's own policy.", completion: .file())
   var policy: String?
 
   @Flag(help: "Go on though the agent file or the policy is not the one from before.")

@@ -18,7 +18,9 @@ struct Run: AsyncParsableCommand, Verb {
             "fail on regressions only, with a report for a build",
         ]))
 
-  @Argument(help: "Case files, or folders of them. Default: the setting “paths”, else EvalCases.")
+  @Argument(
+    help: "Case files, or folders of them. Default: the setting “paths”, else EvalCases.",
+    completion: .file())
   var paths: [String] = []
 
   @OptionGroup var judging: JudgingOptions
@@ -48,7 +50,7 @@ struct Run: AsyncParsableCommand, Verb {
       """
       Judge the logs whose paths stand in this file, one a line, or come on standard input (-); \
       print one outcome a line, in their order, each at once.
-      """, valueName: "file"))
+      """, valueName: "file"), completion: .file())
   var filesFrom: String?
 
   @Flag(help: "Only the cases that failed in the last run of this folder; all where none did.")
@@ -123,7 +125,8 @@ struct Run: AsyncParsableCommand, Verb {
 
 /// What verbs that judge cases have in common.
 struct JudgingOptions: ParsableArguments {
-  @Option(help: "A folder of recorded runs, for cases that name no recording.")
+  @Option(
+    help: "A folder of recorded runs, for cases that name no recording.", completion: .directory)
   var runs: String?
 
   @Option(
@@ -132,12 +135,13 @@ struct JudgingOptions: ParsableArguments {
       """
       Put the cases, which name neither a run nor an agent, on every run of these files and folders: \
       run logs, and whatever `import` reads.
-      """, valueName: "path"))
+      """, valueName: "path"), completion: .file())
   var on: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "With --on: where imported runs are kept. Default: .agent-eval/imports.", valueName: "dir"))
+      "With --on: where imported runs are kept. Default: .agent-eval/imports.", valueName: "dir"),
+    completion: .directory)
   var importCache: String?
 
   @Flag(name: .shortAndLong, help: "Run the agents that the cases name, and judge those runs.")
@@ -175,7 +179,8 @@ struct JudgingOptions: ParsableArguments {
 
   @Option(
     name: .shortAndLong,
-    help: "Where runs that are made now are recorded. Default: .agent-eval/runs.")
+    help: "Where runs that are made now are recorded. Default: .agent-eval/runs.",
+    completion: .file())
   var out: String?
 
   @Option(
@@ -197,7 +202,8 @@ struct JudgingOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Where judgements of models are kept, in place of what cases say.", valueName: "dir"))
+      "Where judgements of models are kept, in place of what cases say.", valueName: "dir"),
+    completion: .directory)
   var judgements: String?
 
   /// What is asked for, of these case files and folders.

@@ -17,16 +17,17 @@ struct Scrub: ParsableCommand, Verb {
           "scrub latest": "write the newest run without its secrets, beside it"
         ]))
 
-  @Argument(help: .log("A closed run log (….jsonl.gz)"))
+  @Argument(help: .log("A closed run log (….jsonl.gz)"), completion: .file())
   var log: String
 
   @Option(
     help:
-      "Where the new log goes: a file that ends in .jsonl.gz. Default: NAME-scrubbed.jsonl.gz beside the old one."
+      "Where the new log goes: a file that ends in .jsonl.gz. Default: NAME-scrubbed.jsonl.gz beside the old one.",
+    completion: .file()
   )
   var out: String?
 
-  @Option(help: "An agent file whose redaction rules hold.")
+  @Option(help: "An agent file whose redaction rules hold.", completion: .file())
   var agent: String?
 
   @OptionGroup var redaction: RedactionOptions

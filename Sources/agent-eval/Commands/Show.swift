@@ -15,7 +15,8 @@ struct Show: ParsableCommand, Verb {
         "show last-failed --html failed.html": "a page of the run that failed",
       ]))
 
-  @Argument(help: .log("A run log (….jsonl.gz, or ….open while it is written)"))
+  @Argument(
+    help: .log("A run log (….jsonl.gz, or ….open while it is written)"), completion: .file())
   var log: String
 
   @Flag(help: "Print every line of the log as JSON, marks too, references resolved.")
@@ -39,7 +40,7 @@ struct Show: ParsableCommand, Verb {
     help: """
       Write the run as one HTML page that needs nothing else to this file; one that is there is \
       replaced.
-      """)
+      """, completion: .file())
   var html: String?
 
   @OptionGroup(title: "Output options") var screen: ScreenOptions

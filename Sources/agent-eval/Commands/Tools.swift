@@ -19,7 +19,7 @@ struct Tools: AsyncParsableCommand, Verb {
           "tools agents/support.yaml": "what the servers of an agent offer"
         ]))
 
-  @Argument(help: "The agent file.")
+  @Argument(help: "The agent file.", completion: .file())
   var agent: String
 
   @Flag(help: "Print one line of JSON for each server: what a run would record.")

@@ -17,7 +17,7 @@ struct Verify: ParsableCommand, Verb {
           "verify runs/": "whether every log is whole and unaltered"
         ]))
 
-  @Argument(help: "Run logs, or folders of them.")
+  @Argument(help: "Run logs, or folders of them.", completion: .file())
   var logs: [String]
 
   @Option(help: "The digest that the log's last seal must have: shows that nothing was cut off.")

@@ -13,7 +13,7 @@ struct AgainstOptions: ParsableArguments {
       """
       Compare with what was accepted, and fail on regressions only: “accepted” for the folders beside \
       the case files, a folder, or a file with the results of an earlier run (--json).
-      """, valueName: "accepted|path"))
+      """, valueName: "accepted|path"), completion: .file())
   var against: String?
 
   @Option(

@@ -14,7 +14,7 @@ struct ResultsOutput: ParsableArguments {
       """
       Write a report, to standard output where no file is named; may be given several times. \
       Formats: \(ReportFormat.allCases.map(\.rawValue).joined(separator: ", ")).
-      """, valueName: "format[:file]"))
+      """, valueName: "format[:file]"), completion: .list(ReportFormat.allCases.map(\.rawValue)))
   var report: [String] = []
 
   /// What they say.
