@@ -48,6 +48,16 @@ struct FileSortTests {
     (["index", "FILE"], [.folder]),
   ]
 
+  @Test("the commands that are told can be copied, whatever the path")
+  func copied() {
+    for (path, word) in [("a b.yaml", "'a b.yaml'"), ("-x.yaml", "./-x.yaml")] {
+      let told = NamedFiles.WrongSort(path: path, sort: .cases, verb: "show", takes: [.log])
+      #expect(
+        "\(told)".hasSuffix("For a case file: agent-eval run \(word), or agent-eval check \(word)"),
+        "\(told)")
+    }
+  }
+
   @Test("each sample is told by what stands in it")
   func sorts() {
     for (sort, path) in Self.samples {

@@ -129,6 +129,13 @@ struct ShellWordTests {
     #expect(folder.listing == ["script"])
   }
 
+  @Test("the word of a path is never an option")
+  func path() {
+    #expect(ShellWord.path("-x/a b") == "'./-x/a b'")
+    #expect(ShellWord.path("--") == "./--")
+    #expect(ShellWord.path("a-b") == "a-b" && ShellWord.path("./-x") == "./-x")
+  }
+
   static let hostile = [
     "\u{1b}[2J", "a\nrm -rf x", "\u{202e}x", "\r", "\u{1b}7 'x' \\n", "host/\u{1b}[31m.jsonl.gz",
     "it's\ta \\ tab", "$HOME\u{7f}`x`",

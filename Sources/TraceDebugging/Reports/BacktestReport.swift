@@ -95,7 +95,7 @@ public struct BacktestReport {
         lines.append(
           painter.paint(
             Visible.line(
-              "    agent-eval replay \(ShellWord.quote(example.log)) --event \(example.seq)"),
+              "    agent-eval replay \(ShellWord.path(example.log)) --event \(example.seq)"),
             .faint))
       }
     }

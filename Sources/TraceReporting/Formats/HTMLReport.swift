@@ -145,7 +145,7 @@ struct HTMLReport {
     }
     if trial.outcome != .pass {
       html +=
-        "<pre class=\"command\">agent-eval show \(HTML.line(ShellWord.quote(trial.log)))\(trial.judgedFrom == "tree" ? " --tree" : "")</pre>\n"
+        "<pre class=\"command\">agent-eval show \(HTML.line(ShellWord.path(trial.log)))\(trial.judgedFrom == "tree" ? " --tree" : "")</pre>\n"
     }
     return html + rows
   }

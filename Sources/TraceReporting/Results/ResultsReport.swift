@@ -363,7 +363,7 @@ public struct ResultsReport {
   private func more(_ trial: TrialResult, evidence seq: Int?) -> [String] {
     // No path of a file is longer.
     guard trial.log.utf8.count <= 4_096 else { return [] }
-    let log = ShellWord.quote(trial.log)
+    let log = ShellWord.path(trial.log)
     // Numbers of a tree are those of all its logs in one row.
     let isTree = trial.judgedFrom == "tree"
     var commands = ["agent-eval show \(log)" + (isTree ? " --tree" : "")]
@@ -388,6 +388,11 @@ public enum ShellWord {
     }
     guard !isPlain || text.isEmpty else { return text }
     return "'" + text.replacing("'", with: "'\\''") + "'"
+  }
+
+  /// The word for a path: one that begins with a hyphen would be read as an option.
+  public static func path(_ path: String) -> String {
+    quote(path.utf8.first == UInt8(ascii: "-") ? "./" + path : path)
   }
 
   private static func escaped(_ text: String) -> String {

@@ -264,7 +264,7 @@ private enum Spoken {
     if let other = open.first {
       Output.lines(PipelineRuns.hints(for: other, in: log))
     } else {
-      Output.line("next   agent-eval resume \(ShellWord.quote(log))")
+      Output.line("next   agent-eval resume \(ShellWord.path(log))")
     }
   }
 

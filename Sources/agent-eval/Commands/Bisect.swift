@@ -105,9 +105,9 @@ extension Bisection {
 
   private static func commands(good: String, bad: String, step: Int) -> [String] {
     [
-      "agent-eval replay \(ShellWord.quote(good)) --step \(step)",
-      "agent-eval replay \(ShellWord.quote(bad)) --step \(step)",
-      "agent-eval diff \(ShellWord.quote(good)) \(ShellWord.quote(bad))",
+      "agent-eval replay \(ShellWord.path(good)) --step \(step)",
+      "agent-eval replay \(ShellWord.path(bad)) --step \(step)",
+      "agent-eval diff \(ShellWord.path(good)) \(ShellWord.path(bad))",
     ]
   }
 

@@ -63,7 +63,7 @@ struct History: ParsableCommand, Verb {
 
   func run() throws {
     let (index, found) = try Indexing.refreshed(
-      dir, madeBy: "agent-eval run --history \(ShellWord.quote(dir))")
+      dir, madeBy: "agent-eval run --history \(ShellWord.path(dir))")
     var filter = HistoryFilter()
     filter.since = since.flatMap { SinceTime(since: $0)?.text }
     filter.branch = branch

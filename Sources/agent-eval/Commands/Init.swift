@@ -62,7 +62,7 @@ struct Init: AsyncParsableCommand {
           "\(refusal.reason); --ci github or gitlab makes a workflow for cases that are there")
     }
     for baseline in try await accept() { Output.line(Visible.line("made   \(baseline)")) }
-    Output.line("next   agent-eval run \(ShellWord.quote(path(ProjectStart.casesFolder)))")
+    Output.line("next   agent-eval run \(ShellWord.path(path(ProjectStart.casesFolder)))")
   }
 
   // MARK: - From recorded runs
@@ -87,7 +87,7 @@ struct Init: AsyncParsableCommand {
     }
     // Before many runs are read for nothing.
     try start("").check(in: place)
-    let given = from.map { ShellWord.quote($0) }.joined(separator: " ")
+    let given = from.map { ShellWord.path($0) }.joined(separator: " ")
     let surveyor = FoundRuns.survey(
       of: FoundRuns.all(of: from, cache: nil), minesRules: true)
     let (read, unread) = (surveyor.survey.runs, surveyor.survey.unreadable.count)
@@ -106,7 +106,7 @@ struct Init: AsyncParsableCommand {
     try write(start(rules))
     if let without = surveyor.withoutRules { Output.line(Visible.line("note   \(without)")) }
     Output.line(
-      "next   agent-eval run \(ShellWord.quote(path(ProjectStart.rulesFile))) --on \(given)")
+      "next   agent-eval run \(ShellWord.path(path(ProjectStart.rulesFile))) --on \(given)")
     if !isInside, ci == nil {
       Output.error(
         "no workflow was made: one cannot reach what lies outside of the project's folder")
@@ -138,7 +138,7 @@ struct Init: AsyncParsableCommand {
       guard let settings = loaded.value else {
         throw InitFailure(
           description:
-            "nothing was made: “\(file)” has errors; agent-eval check \(ShellWord.quote(file)) tells them"
+            "nothing was made: “\(file)” has errors; agent-eval check \(ShellWord.path(file)) tells them"
         )
       }
       if let paths = settings.paths, !paths.isEmpty {

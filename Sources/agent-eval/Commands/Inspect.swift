@@ -77,10 +77,10 @@ struct Inspect: ParsableCommand, Verb {
     } catch {
       throw InspectFailure(description: "\(path) cannot be written: \(error)")
     }
-    let paths = paths.map { ShellWord.quote($0) }.joined(separator: " ")
+    let paths = paths.map { ShellWord.path($0) }.joined(separator: " ")
     if let without = surveyor.withoutRules { Output.error(Visible.line("note: \(without).")) }
     Output.error(
-      "rules in \(Visible.line(path)); next: agent-eval run \(ShellWord.quote(path)) --on \(paths)")
+      "rules in \(Visible.line(path)); next: agent-eval run \(ShellWord.path(path)) --on \(paths)")
     return true
   }
 }

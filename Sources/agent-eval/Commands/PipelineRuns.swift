@@ -102,7 +102,7 @@ enum PipelineRuns {
   /// The commands of which one says something to what waits, a line each.
   static func hints(for open: WaitingPipeline.Open, in log: String) -> [String] {
     // An element's brackets are a pattern to a shell.
-    let log = ShellWord.quote(log)
+    let log = ShellWord.path(log)
     let name = ShellWord.quote(open.name)
     if open.isQuestion { return ["next   agent-eval answer \(log) TEXT --task \(name)"] }
     let word = "agent-eval approve \(log) \(name) --by NAME"
@@ -110,7 +110,7 @@ enum PipelineRuns {
   }
 
   private static func nextSteps(_ recording: PipelineRecording) throws -> [String] {
-    let log = ShellWord.quote(recording.log)
+    let log = ShellWord.path(recording.log)
     guard recording.state.stop?.isFinal == false else { return [] }
     let waiting = try WaitingPipeline(log: recording.log)
     if let first = try waiting.open().first { return hints(for: first, in: recording.log) }
@@ -190,7 +190,7 @@ struct Rollback: AsyncParsableCommand, Verb {
     let isBack = recording.state.stop?.detail == "rolled_back"
     if json || !isBack { return try PipelineRuns.report(recording, json: json) }
     Output.line("log    \(Visible.line(recording.log))")
-    Output.error("next   agent-eval resume \(ShellWord.quote(recording.log))")
+    Output.error("next   agent-eval resume \(ShellWord.path(recording.log))")
   }
 }
 

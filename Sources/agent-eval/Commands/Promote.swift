@@ -149,7 +149,7 @@ extension Promotion {
     for entry in withheld {
       lines.append("withheld  \(Figures.count(entry.values, "value")) (\(entry.kind))")
     }
-    return lines + ["next      agent-eval run \(ShellWord.quote(files.caseFile))"]
+    return lines + ["next      agent-eval run \(ShellWord.path(files.caseFile))"]
   }
 
   /// What was made, as `agent-eval/promotion/1`.

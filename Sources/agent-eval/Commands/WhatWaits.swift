@@ -19,7 +19,7 @@ enum WhatWaits {
   }
 
   private static func next(_ tree: WaitingTree, in log: String) -> [String] {
-    let log = ShellWord.quote(log)
+    let log = ShellWord.path(log)
     // Without the others the run would only ask for them.
     if let call = tree.calls.first {
       let word = "agent-eval approve \(log) \(ShellWord.quote(call.call.callId)) --by NAME"

@@ -33,7 +33,7 @@ enum NamedFiles {
           "\(path) is \(sort.noun); name the .jsonl.gz that it came from: what is unpacked and packed again is no log"
       }
       let wanted = FileSort.allCases.filter(takes.contains).map(\.noun).joined(separator: " or ")
-      let commands = sort.commands(path).prefix(2).map { "agent-eval \($0)" }
+      let commands = sort.commands(ShellWord.path(path)).prefix(2).map { "agent-eval \($0)" }
       return "\(path) is \(sort.noun), and \(verb) takes \(wanted). For \(sort.noun): "
         + commands.joined(separator: ", or ")
     }

@@ -69,14 +69,15 @@ enum Indexing {
       Output.error(
         Visible.line(
           "agent-eval: \(Figures.count(report.faultySuiteRuns, "file")) of the history in \(folder) "
-            + "could not be read: agent-eval query \(folder) "
+            + "could not be read: agent-eval query \(ShellWord.path(folder)) "
             + "\"SELECT fault FROM suiteRuns WHERE fault IS NOT NULL\""))
     }
     if report.faulty > 0 {
       Output.error(
         Visible.line(
           "agent-eval: \(Figures.count(report.faulty, "log")) in \(folder) could not be read whole: "
-            + "agent-eval query \(folder) \"SELECT path, error FROM runs WHERE error IS NOT NULL\"")
+            + "agent-eval query \(ShellWord.path(folder)) \"SELECT path, error FROM runs WHERE error IS NOT NULL\""
+        )
       )
     }
   }
