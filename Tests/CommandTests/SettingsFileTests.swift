@@ -74,6 +74,13 @@ struct SettingsFileTests {
     #expect(
       refused.errors.contains(name) && refused.errors.contains("rename it to .agent-eval.yaml"),
       "\(refused)")
+    // Also from within the repository, and beside the file that is read.
+    let below = try await Binary.run(
+      ["run", "../../case.yaml"], in: folder.path("deep/er"), status: 2)
+    #expect(below.errors.contains("../../\(name): error"), "\(below)")
+    try folder.write(".agent-eval.yaml", "jobs: 1\n")
+    let beside = try await Binary.run(["run", "case.yaml"], in: folder.path, status: 2)
+    #expect(beside.errors.contains("\(name): error"), "\(beside)")
   }
 
   @Test("the file is found upwards to the repository's root, and no further")

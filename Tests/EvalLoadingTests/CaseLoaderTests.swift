@@ -238,6 +238,7 @@ struct CaseLoaderTests {
       result.diagnostics.map { $0.description.replacing(folder.path, with: "F") } == [
         "F/circle: warning: not searched: a symbolic link to a folder; name the folder itself",
         "F/loop.yaml: error: a symbolic link that leads nowhere",
+        "F/pipe.yaml: error: no regular file",
       ])
   }
 

@@ -82,9 +82,9 @@ struct FileFinder {
             .warning, path: path, message: "not searched: a symbolic link to a folder",
             hint: "name the folder itself"))
       case S_IFDIR: search(path, depth: depth + 1, into: &found)
-      case S_IFREG where SourceDocument.Format(path: path) != nil:
-        found.append((path, FileBytes.Identity(status)))
-      default: break
+      case _ where SourceDocument.Format(path: path) == nil: break
+      case S_IFREG: found.append((path, FileBytes.Identity(status)))
+      default: diagnostics.append(Diagnostic(.error, path: path, message: "no regular file"))
       }
     }
   }

@@ -81,7 +81,7 @@ struct Settings: Sendable {
   init(file: String?, names: [String], variable: (String) -> String?) {
     self.file = file
     values = ProjectSettings()
-    for name in SettingsFolder.otherNames where access(name, F_OK) == 0 {
+    for name in SettingsFolder.unread() {
       faults.append(
         Diagnostic(
           .error, path: name, message: "settings of this name are not read",
@@ -89,7 +89,7 @@ struct Settings: Sendable {
     }
     if let file {
       let loaded = SettingsLoader.load(file)
-      faults = loaded.diagnostics
+      faults += loaded.diagnostics
       if let found = loaded.value {
         values = found
         for (key, line) in found.lines where key != "$schema" {
@@ -211,24 +211,33 @@ struct Settings: Sendable {
 
 /// Where the settings of a project stand.
 enum SettingsFolder {
-  /// Names under which people may keep settings that nobody reads.
-  static let otherNames = [".agent-eval.yml", ".agent-eval.json"]
-
   /// How many folders upwards are looked at.
   private static let limit = 64
 
-  /// The file in this folder or in one above it, up to the one that holds the repository (`.git`); `nil` where there
-  /// is none. Outside of a repository only this folder counts: what stands above it may be anybody's.
+  /// The file in this folder or in one above it, up to the one that holds the repository; `nil` where there is none.
   static func file() -> String? {
-    var (folder, nearest): (String, String?) = ("", nil)
-    for depth in 0..<limit {
-      let file = folder + SettingsLoader.fileName
-      if nearest == nil, access(file, F_OK) == 0 { nearest = file }
-      if access(folder + ".git", F_OK) == 0 { return nearest }
-      if depth > 0, isRoot(folder) { break }
-      folder += "../"
+    folders().lazy.map { $0 + SettingsLoader.fileName }.first { access($0, F_OK) == 0 }
+  }
+
+  /// The files there under names under which people may keep settings that nobody reads.
+  static func unread() -> [String] {
+    folders().flatMap { [$0 + ".agent-eval.yml", $0 + ".agent-eval.json"] }.filter {
+      access($0, F_OK) == 0
     }
-    return nearest == SettingsLoader.fileName ? nearest : nil
+  }
+
+  /// This folder and those above it, up to the one that holds the repository (`.git`), as far as their paths' beginnings.
+  /// Outside of a repository only this folder counts: what stands above it may be anybody's.
+  private static func folders() -> [String] {
+    var folder = ""
+    var folders = [folder]
+    while folders.count <= limit {
+      if access(folder + ".git", F_OK) == 0 { return folders }
+      if folders.count > 1, isRoot(folder) { break }
+      folder += "../"
+      folders.append(folder)
+    }
+    return [""]
   }
 
   private static func isRoot(_ folder: String) -> Bool {
