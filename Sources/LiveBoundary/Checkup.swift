@@ -237,7 +237,7 @@ public struct Checkup: Sendable {
     tell(
       Finding(
         .fine, "server",
-        "\(registration.name)\(server.isEmpty ? "" : " (\(server))") has \(offer.tools.count) tools: "
+        "\(registration.name)\(server.isEmpty ? "" : " (\(server))") has \(offer.tools.count) \(offer.tools.count == 1 ? "tool" : "tools"): "
           + "\(names)\(offer.tools.count > 20 ? " …" : "")"))
   }
 }

@@ -106,7 +106,7 @@ struct DoctorVerbTests {
       let followed = try await Binary.run(
         ["doctor", "agent.yaml"], in: folder.path, environment: ["MCP_KEY": "a-long-secret"])
       #expect(
-        Self.lines(followed, "server").first?.contains("has 1 tools: look") == true, "\(followed)")
+        Self.lines(followed, "server").first?.contains("has 1 tool: look") == true, "\(followed)")
       try folder.write("agent.yaml", agent("/away"))
       let away = try await Binary.run(
         ["doctor", "agent.yaml"], in: folder.path, environment: ["MCP_KEY": "a-long-secret"],

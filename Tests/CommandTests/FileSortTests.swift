@@ -58,6 +58,12 @@ struct FileSortTests {
     }
   }
 
+  @Test("an empty name of a log is told as such")
+  func emptyName() async throws {
+    let outcome = try await Binary.run(["show", ""], in: Project.root, status: 2)
+    #expect(outcome.errors.contains("the name of a log is empty"), "\(outcome)")
+  }
+
   @Test("each sample is told by what stands in it")
   func sorts() {
     for (sort, path) in Self.samples {

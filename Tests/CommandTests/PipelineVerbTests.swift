@@ -132,7 +132,7 @@ struct PipelineVerbTests {
     let path = folder.path("runs/\(child)")
     try FileManager.default.removeItem(atPath: path)
     let missing = try await Binary.run(["verify", log])
-    #expect(missing.output.contains("1 logs of tasks’ runs could not be read"))
+    #expect(missing.output.contains("1 log of tasks’ runs could not be read"))
     try FileManager.default.copyItem(atPath: Fixture.run("refund-drafted"), toPath: path)
     let other = try await Binary.run(["verify", log], status: 1)
     #expect(other.output.contains("the log of the task’s run is not the one that was made"))

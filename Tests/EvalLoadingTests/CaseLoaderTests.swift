@@ -69,6 +69,15 @@ struct CaseLoaderTests {
       ])
   }
 
+  @Test("A key that is the end of one that is missing is told once, with the other")
+  func shortKey() throws {
+    let result = try load([("a.yaml", "cases:\n  - id: one\n    expected: {maxSteps: 1}\n")])
+    #expect(
+      result.diagnostics == [
+        "F/a.yaml:2:5: error: cases[0].id: unknown key “id”; did you mean “caseId”?"
+      ])
+  }
+
   @Test("The same mistakes have the same keys and lines in JSON and JSONL")
   func jsonPlaces() throws {
     let result = try load([

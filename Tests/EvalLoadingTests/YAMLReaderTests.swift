@@ -179,6 +179,19 @@ struct YAMLReaderTests {
     #expect(reader.diagnostics.first?.message.hasPrefix("bytes that no YAML file may hold") == true)
   }
 
+  @Test("A file in UTF-16 is told to be one, with its mark and without")
+  func utf16() {
+    let units = Array("a: b".utf16)
+    let little = units.flatMap {
+      [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)]
+    }
+    let big = units.flatMap { [UInt8(truncatingIfNeeded: $0 >> 8), UInt8(truncatingIfNeeded: $0)] }
+    for bytes in [little, big, [0xff, 0xfe] + little, [0xfe, 0xff] + big] {
+      let reader = YAMLReader(bytes, path: "f.yaml", limits: SourceLimits())
+      #expect(reader.diagnostics.first?.hint?.contains("UTF-16") == true, "\(reader.diagnostics)")
+    }
+  }
+
   @Test("Any cut and any flipped byte of a file gives values or errors, never a crash")
   func damaged() {
     let text = Array(

@@ -223,7 +223,10 @@ extension FieldReader {
       // By index, because copying a field costs more than comparing its name.
       guard let index = fields.indices.first(where: { fields[$0].name.hasSameUTF8(as: member.key) })
       else {
-        if let nearest = reportUnknown(member.key, known: fields.map(\.name)) {
+        let missing = fields.lazy.filter { $0.isRequired && object[$0.name] == nil }.map(\.name)
+        if let nearest = reportUnknown(
+          member.key, known: fields.map(\.name), missing: Array(missing))
+        {
           meant.append(nearest)
         }
         continue
@@ -241,10 +244,13 @@ extension FieldReader {
     }
   }
 
-  /// Reports a key that nobody knows, and returns the nearest that somebody does.
+  /// Reports a key that nobody knows, and returns the one that was likely meant: the nearest that somebody does, or one
+  /// that is missing and ends so, as `caseId` does for `id`.
   @discardableResult
-  func reportUnknown(_ key: String, known: [String]) -> String? {
-    let nearest = Spelling.nearest(to: key, among: known)
+  func reportUnknown(_ key: String, known: [String], missing: [String] = []) -> String? {
+    let nearest =
+      Spelling.nearest(to: key, among: known)
+      ?? missing.first { key.utf8.count > 1 && $0.lowercased().hasSuffix(key.lowercased()) }
     report(
       "unknown key \(key.quoted)",
       hint: nearest.map { "did you mean “\($0)”?" }

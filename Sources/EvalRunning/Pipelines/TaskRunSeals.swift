@@ -41,7 +41,9 @@ extension VerifyReport {
       }
     }
     if missing > 0 {
-      notes.append("\(missing) logs of tasks’ runs could not be read beside this one")
+      notes.append(
+        "\(missing) \(missing == 1 ? "log" : "logs") of tasks’ runs could not be read beside this one"
+      )
     }
   }
 

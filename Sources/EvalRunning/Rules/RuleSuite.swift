@@ -79,7 +79,11 @@ public enum RuleSuite {
       var none = rule
       none.rule = rule.caseId
       none.fault =
-        runs.isEmpty ? "there is no run to judge" : "none of \(runs.count) runs is what it asks for"
+        switch runs.count {
+        case 0: "there is no run to judge"
+        case 1: "the run is not what it asks for"
+        default: "none of \(runs.count) runs is what it asks for"
+        }
       suite.cases.append(none)
     }
     // Whichever rule a run that cannot be read was for: it is told once.

@@ -51,7 +51,7 @@ public struct StatisticsReport {
   private func suite(_ statistics: SuiteStatistics) -> [String] {
     let outcomes = statistics.outcomes
     var lines = [
-      "\(outcomes.count) cases in both: \(outcomes.bothPass) pass in both, "
+      "\(Figures.count(outcomes.count, "case")) in both: \(outcomes.bothPass) pass in both, "
         + "\(outcomes.onlyBefore) passed before only, \(outcomes.onlyNow) pass now only, "
         + "\(outcomes.bothFail) in neither"
     ]
@@ -59,7 +59,7 @@ public struct StatisticsReport {
     guard statistics.isLive else {
       lines.append(
         painter.paint(
-          "nothing was left to chance: every case that changed was changed", .faint))
+          "nothing was left to chance: what is another outcome now is no accident", .faint))
       return lines
     }
     var change = "the mean rate changed by \(Self.points(difference))"

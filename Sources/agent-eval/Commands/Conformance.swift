@@ -1,3 +1,4 @@
+import AgentTrace
 import ArgumentParser
 import EvalRunning
 import TraceJudging
@@ -58,7 +59,7 @@ struct ConformanceVerb: AsyncParsableCommand, Verb {
       }
     }
     let wrong = checks.count { !$0.isRight }
-    if !json { Output.error("\(checks.count) cases, \(wrong) wrong") }
+    if !json { Output.error("\(Figures.count(checks.count, "case")), \(wrong) wrong") }
     if wrong > 0 { throw ExitCode(1) }
   }
 
@@ -76,6 +77,6 @@ struct ConformanceVerb: AsyncParsableCommand, Verb {
         throw ExitCode(2)
       }
     }
-    Output.line("\(files.count) files written to \(Visible.line(folder))")
+    Output.line("\(Figures.count(files.count, "file")) written to \(Visible.line(folder))")
   }
 }

@@ -115,7 +115,11 @@ struct Import: ParsableCommand, Verb {
         Output.line(Visible.line(report.line))
       }
     }
-    if !json { Output.error("\(cases) cases imported, \(failures) files could not be.") }
+    if !json {
+      Output.error(
+        "\(Figures.count(cases, "case")) imported, \(Figures.count(failures, "file")) could not be."
+      )
+    }
     if failures > 0 || cases == 0 { throw ExitCode(2) }
   }
 }

@@ -96,7 +96,8 @@ struct Init: AsyncParsableCommand {
       throw InitFailure(
         description: unread == 0
           ? "nothing was made: there is no run in \(given)"
-          : "nothing was made: none of \(unread) runs could be read; \(hint) tells why")
+          : "nothing was made: \(unread == 1 ? "the run" : "none of \(unread) runs") could \(unread == 1 ? "not " : "")be read; \(hint) tells why"
+      )
     }
     guard let rules = surveyor.rulesText(of: from.joined(separator: " ")) else {
       throw InitFailure(

@@ -172,7 +172,7 @@ struct ReexecutionCommand {
     } else {
       let alike = parts.count { $0.isFaithful == true }
       Output.line(
-        "faithful  \(log), \(root.made) events"
+        "faithful  \(log), \(Figures.count(root.made, "event"))"
           + (alike > 0 ? "; with it \(Figures.count(alike, "run")) below it" : ""))
     }
     for part in parts where part.isFaithful != true { tell(part) }
@@ -219,7 +219,7 @@ struct ReexecutionCommand {
     let made = item.made
     Output.line(
       Screen.painter.paint("faithful", .good)
-        + "  \(Visible.line(item.log)): \(made) events made again")
+        + "  \(Visible.line(item.log)): \(Figures.count(made, "event")) made again")
     if let note = item.note { Output.line("  " + Visible.line(note)) }
   }
 
@@ -243,7 +243,7 @@ struct ReexecutionCommand {
     if !findings.isEmpty { Output.line("") }
     let failed = items.count { $0.failure != nil }
     Output.line(
-      "\(items.count) runs: \(items.count - findings.count - failed) faithful, "
+      "\(Figures.count(items.count, "run")): \(items.count - findings.count - failed) faithful, "
         + "\(findings.count) diverged, \(failed) could not be made again")
   }
 

@@ -44,7 +44,7 @@ extension RunRequest {
         && !evalCase.tags.contains { $0.hasSameUTF8(as: filter) }
     }
     guard !loaded.cases.isEmpty else {
-      throw none("none of \(count) cases has an id or a tag like \(filter)")
+      throw none("none of \(Figures.count(count, "case")) has an id or a tag like “\(filter)”")
     }
     return loaded
   }

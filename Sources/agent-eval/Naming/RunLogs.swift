@@ -31,6 +31,10 @@ enum RunLogs {
   /// The path that is meant; what is no word for a log stays as it is. Says on standard error which log was
   /// taken where the text is not its path.
   static func path(of text: String) throws -> String {
+    guard !text.isEmpty else {
+      throw Unknown(
+        description: "the name of a log is empty; a variable of the shell may not be set")
+    }
     guard !text.utf8.contains(UInt8(ascii: "/")), !isThere(text) else { return text }
     let found: String
     switch text {

@@ -13,7 +13,8 @@ extension ImportReport {
     switch outcome {
     case .imported(let log, let counts):
       return
-        "\(log): \(counts.messages) messages, \(counts.toolCalls + counts.userToolCalls) calls, "
+        "\(log): \(Figures.count(counts.messages, "message")), "
+        + "\(Figures.count(counts.toolCalls + counts.userToolCalls, "call")), "
         + "stop \(counts.stopReason ?? "not recorded")"
         + (counts.unread.first.map { "; calls may have gone unread, first at \($0)" } ?? "")
         + (counts.missing.first.map { ": \($0)" } ?? "")
