@@ -39,7 +39,10 @@ public struct SurveyReport: Sendable {
     let agents = Set(survey.groups.keys.map(\.agent)).count
     var text = "\(Figures.count(survey.runs, "run")) of \(Figures.count(agents, "agent"))"
     if let steps = survey.stepRange {
-      text += ", \(steps.least) to \(steps.most) steps, \(steps.median) in the middle"
+      text +=
+        steps.least < steps.most
+        ? ", \(steps.least) to \(steps.most) steps, \(steps.median) in the middle"
+        : ", \(Figures.count(steps.least, "step"))" + (survey.runs > 1 ? " each" : "")
     }
     if !survey.unreadable.isEmpty { text += "; \(survey.unreadable.count) could not be read" }
     return text
