@@ -26,6 +26,9 @@ enum OutputOption {
   /// Refuses a report in the place of what one that is written by a slip would cost: what people wrote, a log, a
   /// trace. Earlier reports and results are replaced.
   static func checkReplaced(_ path: String) throws {
+    var status = stat()
+    // No more than brackets: an earlier report without findings, or a file that was made for one.
+    guard stat(path, &status) == 0, status.st_size > 3 else { return }
     guard let sort = FileSort(of: path), sort != .results, sort != .folder else { return }
     throw ValidationError(
       Visible.line("\(path) is \(sort.noun), which no report replaces; name another file."))
