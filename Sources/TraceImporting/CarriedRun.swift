@@ -27,6 +27,19 @@ struct CarriedRun: EventSource {
     try taking(CarriedLog.find(in: value, at: path))
   }
 
+  /// The run whose log goes along with a value, else what stands beside it says.
+  static func find(
+    in value: JSONValue, at pointer: JSONPointer,
+    else read: (JSONValue, JSONPointer) throws(ImportError) -> CallGraph
+  ) throws(ImportError) -> any EventSource {
+    if let run = try find(in: value, at: []) { return run }
+    let (beside, own) = CarriedLog.taking(from: value, at: [])
+    var graph = try read(beside, pointer)
+    take(own, at: pointer.appending(CarriedLog.key), into: &graph)
+    graph.ending = ending(own, at: pointer, told: graph.ending)
+    return graph
+  }
+
   private static func taking(_ found: CarriedLog.Found) throws(ImportError) -> CarriedRun? {
     switch found {
     case .none, .changed: nil

@@ -32,6 +32,11 @@ struct MessageFields {
     return elements
   }
 
+  /// The same with the place of each.
+  func elements(_ key: String) throws(ImportError) -> [(JSONPointer, JSONValue)] {
+    try list(key).placed(at: pointer.appending(key))
+  }
+
   /// The members but some.
   func without(_ known: [String]) -> JSONObject {
     var rest = object
@@ -85,8 +90,7 @@ struct MessageFields {
       throw ImportError(.tooManyMessages(limit: ImportLimits.messageLimit), at: pointer)
     }
     var messages: [ParsedMessage] = []
-    for (index, element) in elements.enumerated() {
-      let place = pointer.appending(String(index))
+    for (place, element) in elements.placed(at: pointer) {
       messages.append(try read(try MessageFields(element, at: place)))
     }
     return messages
@@ -131,5 +135,26 @@ extension ParsedCall {
       problem = problem ?? "arguments of \(self.name) that are not JSON"
     default: break
     }
+  }
+}
+
+extension [JSONValue] {
+  /// Each with its place, where that of the list is `pointer`.
+  func placed(at pointer: JSONPointer) -> [(JSONPointer, JSONValue)] {
+    enumerated().map { (pointer.appending(String($0)), $1) }
+  }
+}
+
+extension JSONValue {
+  /// The elements of a member that is a list, each with its place; none of any other.
+  func elements(_ key: String, at pointer: JSONPointer) -> [(JSONPointer, JSONValue)] {
+    (self[key]?.arrayValue ?? []).placed(at: pointer.appending(key))
+  }
+}
+
+extension JSONObject {
+  /// The elements of a member that is a list, each with its place; none of any other.
+  func elements(_ key: String, at pointer: JSONPointer) -> [(JSONPointer, JSONValue)] {
+    (self[key]?.arrayValue ?? []).placed(at: pointer.appending(key))
   }
 }

@@ -16,6 +16,36 @@ struct SourceRun {
   init(index: Int?, list read: () throws(ImportError) -> ParsedRun) {
     self.init(index: index) { () throws(ImportError) in CallGraph(try read()) }
   }
+
+  /// Reads a run by one expression; an error stays with it.
+  init(index: Int?, _ read: @autoclosure () throws(ImportError) -> any EventSource) {
+    self.index = index
+    content = Result { () throws(ImportError) in try read() }
+  }
+
+  /// Reads a run that is a list of messages by one expression; an error stays with it.
+  init(index: Int?, _ read: @autoclosure () throws(ImportError) -> ParsedRun) {
+    self.index = index
+    content = Result { () throws(ImportError) in CallGraph(try read()) }
+  }
+
+  typealias Reader = (JSONValue, JSONPointer) throws(ImportError) -> any EventSource
+
+  /// A run for each element of a list.
+  static func each(_ elements: [JSONValue], _ read: Reader) -> [SourceRun] {
+    elements.placed(at: JSONPointer()).enumerated().map { index, entry in
+      SourceRun(index: index) { () throws(ImportError) in try read(entry.1, entry.0) }
+    }
+  }
+
+  /// A run for each line.
+  static func each(_ lines: [SourceDocument.Line], _ read: Reader) -> [SourceRun] {
+    lines.map { line in
+      SourceRun(index: line.index) { () throws(ImportError) in
+        try read(try line.content.get(), JSONPointer(tokens: [String(line.index)]))
+      }
+    }
+  }
 }
 
 /// A run that can be told as events.

@@ -58,8 +58,7 @@ enum EvalSets {
       throw ImportError(.wrongShape(expected: "at most \(limit) entries"), at: pointer)
     }
     var found: [T] = []
-    for (index, value) in elements.enumerated() {
-      let place = pointer.appending(String(index))
+    for (place, value) in elements.placed(at: pointer) {
       guard value.objectValue != nil else {
         throw ImportError(.wrongShape(expected: "an object"), at: place)
       }

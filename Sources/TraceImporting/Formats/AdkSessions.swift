@@ -53,9 +53,7 @@ enum AdkSessions: FormatAdapter {
     guard recognizes(document) else {
       throw ImportError(.wrongShape(expected: "a session with `events`"), at: JSONPointer())
     }
-    return [
-      SourceRun(index: nil) { () throws(ImportError) in try run(events, session) }
-    ]
+    return [SourceRun(index: nil, try run(events, session))]
   }
 
   private static func run(
@@ -98,11 +96,8 @@ enum AdkSessions: FormatAdapter {
         ? graph.endingByForm : ParsedEnding(reason: .toolFailure, detail: StopDetail.error)
     }
     let known: Set<String> = ["events", "state", "appName", "app_name"]
-    for member in session where !known.contains(member.key) {
-      if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
-        graph.unread.append(JSONPointer(tokens: [member.key]))
-      }
-    }
+    graph.unread += UnknownMember.places(
+      in: session, besides: known, quiet: quiet, at: JSONPointer())
     return graph
   }
 
@@ -183,9 +178,7 @@ enum AdkSessions: FormatAdapter {
       role: role, roleName: "\(role)", pointer: event.pointer, raw: .object(event.object))
     if speaker == nil || isUnread { message.unread.append(event.pointer) }
     let place = event.pointer.appending("content").appending("parts")
-    for (index, part) in parts.enumerated() {
-      PartReader.take(part, at: place.appending(String(index)), into: &message)
-    }
+    PartReader.take(parts, below: place, into: &message)
     message.finish = (event["finishReason"] ?? event["finish_reason"])?.stringValue
     // Somebody spoke over it, or it was ended: it did not end by itself.
     if event["interrupted"]?.boolValue == true { message.finish = "interrupted" }
@@ -200,11 +193,8 @@ enum AdkSessions: FormatAdapter {
       message.extra["requestedToolConfirmations"] = confirmations
     }
     if role == .assistant, let author { message.extra["agent"] = .string(author) }
-    for member in event.object where member.key != "content" {
-      if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
-        message.unread.append(event.pointer.appending(member.key))
-      }
-    }
+    message.unread += UnknownMember.places(
+      in: event.object, besides: ["content"], quiet: quiet, at: event.pointer)
     return message
   }
 }

@@ -37,11 +37,7 @@ enum AgentDojo: FormatAdapter {
       throw ImportError(
         .wrongShape(expected: "an object with `suite_name` and `messages`"), at: JSONPointer())
     }
-    return [
-      SourceRun(index: nil) { () throws(ImportError) in
-        try run(try MessageFields(value, at: JSONPointer()))
-      }
-    ]
+    return [SourceRun(index: nil, try run(try MessageFields(value, at: JSONPointer())))]
   }
 
   private static func run(_ fields: MessageFields) throws(ImportError) -> ParsedRun {
@@ -85,8 +81,7 @@ enum AgentDojo: FormatAdapter {
     var message = try fields.message(taking: ["tool_calls", "error"], known: Keys.messages)
     switch message.role {
     case .assistant:
-      for (index, value) in try fields.list("tool_calls").enumerated() {
-        let place = fields.pointer.appending("tool_calls").appending(String(index))
+      for (place, value) in try fields.elements("tool_calls") {
         let call = try MessageFields(value, at: place)
         message.add(
           ParsedCall(name: call["function"], arguments: call.object["args"], id: call["id"]),

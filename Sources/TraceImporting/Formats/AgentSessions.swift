@@ -69,10 +69,7 @@ extension ReadMessage {
     self.init(role: role, roleName: "\(role)", pointer: pointer, raw: line)
     self.time = time
     if let parts = content?.arrayValue {
-      for (index, part) in parts.enumerated() {
-        PartReader.take(
-          part, at: pointer.appending("content").appending(String(index)), into: &self)
-      }
+      PartReader.take(parts, below: pointer.appending("content"), into: &self)
     } else if let content, !content.saysNothing {
       add(text: content)
     }

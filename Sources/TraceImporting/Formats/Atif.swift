@@ -123,8 +123,7 @@ enum Atif: FormatAdapter {
     guard graph.items.count + steps.count <= GraphEvents.itemLimit else {
       throw ImportError(.tooManyMessages(limit: GraphEvents.itemLimit))
     }
-    for (index, step) in steps.enumerated() {
-      let place = pointer.appending("steps").appending(String(index))
+    for (place, step) in steps.placed(at: pointer.appending("steps")) {
       let fields = try MessageFields(step, at: place)
       // Steps that were taken over from before are told there.
       if fields["is_copied_context"]?.boolValue == true, isContinuation { continue }
@@ -139,14 +138,11 @@ enum Atif: FormatAdapter {
       graph.missing.append(
         .counted(steps.count, of: total, at: pointer.appending("final_metrics")))
     }
-    let known: Set<String> = ["steps", "schema_version", "subagent_trajectories"]
-    for member in value.objectValue ?? [:] where !known.contains(member.key) {
-      // Definitions of tools are no calls.
-      if member.key == "agent" { continue }
-      if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
-        graph.unread.append(pointer.appending(member.key))
-      }
-    }
+    // Definitions of tools, below `agent`, are no calls.
+    graph.unread += UnknownMember.places(
+      in: value.objectValue ?? [:],
+      besides: ["steps", "schema_version", "subagent_trajectories", "agent"], quiet: quiet,
+      at: pointer)
     for (index, child) in (value["subagent_trajectories"]?.arrayValue ?? []).enumerated() {
       let place = pointer.appending("subagent_trajectories").appending(String(index))
       guard isTrajectory(child) else {
@@ -190,8 +186,7 @@ enum Atif: FormatAdapter {
     if let reasoning = step["reasoning_content"], !reasoning.saysNothing {
       message.parts.append(["type": "reasoning", "text": reasoning])
     }
-    for (index, value) in try step.list("tool_calls").enumerated() {
-      let place = step.pointer.appending("tool_calls").appending(String(index))
+    for (place, value) in try step.elements("tool_calls") {
       let call = try MessageFields(value, at: place)
       message.add(
         CallReader.call(
@@ -199,11 +194,8 @@ enum Atif: FormatAdapter {
           id: call["tool_call_id"]?.stringValue), at: place)
     }
     if step["llm_call_count"]?.intValue == 0 { message.isModelCall = false }
-    for member in step.object where !known.contains(member.key) {
-      if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
-        message.unread.append(step.pointer.appending(member.key))
-      }
-    }
+    message.unread += UnknownMember.places(
+      in: step.object, besides: known, quiet: quiet, at: step.pointer)
     let isReply = role == .assistant
     // Something was done: what, stands in the text alone.
     let results = step["observation"]?["results"]?.arrayValue ?? []
@@ -233,10 +225,7 @@ enum Atif: FormatAdapter {
   private static func readText(of step: MessageFields, into message: inout ReadMessage) {
     guard let text = step["message"], !text.saysNothing else { return }
     if let parts = text.arrayValue {
-      for (index, part) in parts.enumerated() {
-        PartReader.take(
-          part, at: step.pointer.appending("message").appending(String(index)), into: &message)
-      }
+      PartReader.take(parts, below: step.pointer.appending("message"), into: &message)
     } else {
       message.add(text: text)
     }

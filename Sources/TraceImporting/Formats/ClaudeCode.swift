@@ -170,11 +170,8 @@ enum ClaudeCode: FormatAdapter {
       }
       for message in messages { take(message, line, at: pointer, agent: speaker) }
       noteSubAgent(of: line, at: pointer)
-      for member in line where !ClaudeCode.repeated.contains(member.key) {
-        if !UnknownMember.isHarmless(member.key, member.value, quiet: ClaudeCode.quiet) {
-          graph.unread.append(pointer.appending(member.key))
-        }
-      }
+      graph.unread += UnknownMember.places(
+        in: line, besides: ClaudeCode.repeated, quiet: ClaudeCode.quiet, at: pointer)
     }
 
     /// Notes the sub-agent whose work a result sums up.

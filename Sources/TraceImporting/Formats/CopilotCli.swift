@@ -44,10 +44,8 @@ enum CopilotCli: AgentSessions {
         graph.add(ReadMessage(.system, data["content"], of: line, at: place, time: time))
       case "assistant.message":
         var message = ReadMessage(.assistant, data["content"], of: line, at: place, time: time)
-        for (index, call) in (data["toolRequests"]?.arrayValue ?? []).enumerated() {
-          MessageReader.read(
-            call: call, at: place.appending("toolRequests").appending(String(index)),
-            into: &message)
+        for (place, call) in data.elements("toolRequests", at: place) {
+          MessageReader.read(call: call, at: place, into: &message)
         }
         message.responseId = data["messageId"]?.stringValue
         message.usage.outputTokens = data["outputTokens"]?.intValue

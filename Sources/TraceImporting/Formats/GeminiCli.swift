@@ -37,11 +37,7 @@ enum GeminiCli: FormatAdapter {
     if !SourceLines.begin(document, with: isHead), GeminiStream.recognizes(document) {
       return try GeminiStream.runs(in: document)
     }
-    return [
-      SourceRun(index: nil) { () throws(ImportError) in
-        try graph(of: document)
-      }
-    ]
+    return [SourceRun(index: nil, try graph(of: document))]
   }
 
   private static func graph(of document: SourceDocument) throws(ImportError) -> CallGraph {
@@ -112,9 +108,7 @@ enum GeminiCli: FormatAdapter {
     }
     if let content = fields["content"], !content.saysNothing {
       let place = fields.pointer.appending("content")
-      for (index, part) in (content.arrayValue ?? [content]).enumerated() {
-        PartReader.take(part, at: place.appending(String(index)), into: &message)
-      }
+      PartReader.take(content.arrayValue ?? [content], below: place, into: &message)
     }
     message.time = fields["timestamp"]?.stringValue.flatMap(Timestamp.init)
     message.model = fields["model"]?.stringValue
@@ -122,16 +116,12 @@ enum GeminiCli: FormatAdapter {
     if let thoughts = fields["thoughts"], !thoughts.saysNothing {
       message.parts.append(["type": "reasoning", "thoughts": thoughts])
     }
-    for (index, value) in try fields.list("toolCalls").enumerated() {
-      let place = fields.pointer.appending("toolCalls").appending(String(index))
+    for (place, value) in try fields.elements("toolCalls") {
       read(try MessageFields(value, at: place), into: &message)
     }
     let known: Set<String> = ["content", "toolCalls", "type"]
-    for member in fields.object where !known.contains(member.key) {
-      if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
-        message.unread.append(fields.pointer.appending(member.key))
-      }
-    }
+    message.unread += UnknownMember.places(
+      in: fields.object, besides: known, quiet: quiet, at: fields.pointer)
     return MessageItems.items(of: [message])
   }
 
@@ -139,11 +129,8 @@ enum GeminiCli: FormatAdapter {
     let id = call["id"]?.stringValue
     let name = call["name"]?.stringValue
     message.add(CallReader.call(name: name, input: call.object["args"], id: id), at: call.pointer)
-    for member in call.object where !callQuiet.contains(member.key) {
-      if !UnknownMember.isHarmless(member.key, member.value, quiet: []) {
-        message.unread.append(call.pointer.appending(member.key))
-      }
-    }
+    message.unread += UnknownMember.places(
+      in: call.object, besides: callQuiet, quiet: [], at: call.pointer)
     let answer = call["result"]?.arrayValue?.first?["functionResponse"]
     let response = answer?["response"]
     var result = GraphResult(

@@ -23,10 +23,8 @@ enum GrokCli: AgentSessions {
         graph.add(ReadMessage(isOfPerson ? .user : .other, line["content"], of: line, at: pointer))
       case "assistant":
         var message = ReadMessage(.assistant, line["content"], of: line, at: pointer)
-        for (index, call) in (line["tool_calls"]?.arrayValue ?? []).enumerated() {
-          MessageReader.read(
-            call: call, at: pointer.appending("tool_calls").appending(String(index)),
-            into: &message)
+        for (place, call) in line.elements("tool_calls", at: pointer) {
+          MessageReader.read(call: call, at: place, into: &message)
         }
         message.model = line["model_id"]?.stringValue
         graph.add(message)

@@ -72,8 +72,7 @@ enum Inspect: FormatAdapter {
       throw ImportError(.tooManyMessages(limit: ImportLimits.messageLimit), at: pointer)
     }
     let usage = modelUsage(of: try fields.list("events"))
-    for (index, value) in list.enumerated() {
-      let place = pointer.appending("messages").appending(String(index))
+    for (place, value) in list.placed(at: pointer.appending("messages")) {
       graph.items += try items(of: try MessageFields(value, at: place), usage: usage)
     }
     // A sample that failed was begun anew; what it did before stands nowhere.
@@ -88,20 +87,20 @@ enum Inspect: FormatAdapter {
       graph.missing.append(
         .summedUp(at: pointer.appending("events").appending(String(place))))
     }
-    for (index, event) in try fields.list("events").enumerated() {
+    for (place, event) in try fields.elements("events") {
       guard let word = event["event"]?.stringValue, !knownEvents.contains(word),
         event.speaksOfTools(type: word)
       else { continue }
-      graph.unread.append(pointer.appending("events").appending(String(index)))
+      graph.unread.append(place)
     }
     // Each call of a tool has a span of its own.
     let called = ReadCalls(graph)
-    for (index, event) in try fields.list("events").enumerated() {
+    for (place, event) in try fields.elements("events") {
       guard event["event"] == "span_begin", event["type"] == "tool",
         let name = event["name"]?.stringValue,
         !called.hold(CallSightings.Call(name: name, input: nil))
       else { continue }
-      graph.unread.append(pointer.appending("events").appending(String(index)))
+      graph.unread.append(place)
     }
     graph.agentName = head["eval"]?["task"]?.stringValue
     graph.modelName = head["eval"]?["model"]?.stringValue
@@ -116,13 +115,8 @@ enum Inspect: FormatAdapter {
     CarriedRun.take(
       fields["metadata"]?["agent_eval"], at: pointer.appending("metadata"), into: &graph)
     let known: Set<String> = ["messages", "events", "output", "input", "id", "epoch"]
-    for member in fields.object where !known.contains(member.key) {
-      if !quiet.contains(member.key),
-        !UnknownMember.isHarmless(member.key, member.value, quiet: quiet)
-      {
-        graph.unread.append(pointer.appending(member.key))
-      }
-    }
+    graph.unread += UnknownMember.places(
+      in: fields.object, besides: known.union(quiet), quiet: [], at: pointer)
     graph.markCallsNotRead(among: CallSightings.all(in: sample, at: pointer))
     return graph
   }
@@ -178,12 +172,9 @@ enum Inspect: FormatAdapter {
       message.results = [result(fields)]
     } else if let content = fields["content"] {
       let place = fields.pointer.appending("content")
-      for (index, part) in (content.arrayValue ?? [content]).enumerated() {
-        PartReader.take(part, at: place.appending(String(index)), into: &message)
-      }
+      PartReader.take(content.arrayValue ?? [content], below: place, into: &message)
     }
-    for (index, value) in try fields.list("tool_calls").enumerated() {
-      let place = fields.pointer.appending("tool_calls").appending(String(index))
+    for (place, value) in try fields.elements("tool_calls") {
       let call = try MessageFields(value, at: place)
       var read = CallReader.call(
         name: (call["function"]?["name"] ?? call["function"])?.stringValue,
@@ -202,11 +193,8 @@ enum Inspect: FormatAdapter {
       }
     }
     let known: Set<String> = ["content", "tool_calls", "error", "role", "function", "internal"]
-    for member in fields.object where !known.contains(member.key) {
-      if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
-        message.unread.append(fields.pointer.appending(member.key))
-      }
-    }
+    message.unread += UnknownMember.places(
+      in: fields.object, besides: known, quiet: quiet, at: fields.pointer)
     return MessageItems.items(of: [message])
   }
 

@@ -123,27 +123,14 @@ enum MessageLists: FormatAdapter {
     switch document {
     case .value(let value):
       if let elements = severalRuns(in: value) {
-        return elements.enumerated().map { index, element in
-          SourceRun(index: index) { () throws(ImportError) in
-            try carriedOrRun(element, at: JSONPointer(tokens: [String(index)]))
-          }
-        }
+        return SourceRun.each(elements, carriedOrRun)
       }
-      return [
-        SourceRun(index: nil) { () throws(ImportError) in
-          try carriedOrRun(value, at: JSONPointer())
-        }
-      ]
+      return [SourceRun(index: nil, try carriedOrRun(value, at: JSONPointer()))]
     case .lines(let lines):
       let lines = messages(among: lines)
       let first = lines.lazy.compactMap { try? $0.content.get() }.first
       if let first, MessageReader.read(first, at: JSONPointer()) == nil {
-        return lines.map { line in
-          SourceRun(index: line.index) { () throws(ImportError) in
-            try carriedOrRun(
-              try line.content.get(), at: JSONPointer(tokens: [String(line.index)]))
-          }
-        }
+        return SourceRun.each(lines, carriedOrRun)
       }
       var elements: [(JSONPointer, JSONValue)] = []
       for line in lines {
@@ -178,12 +165,7 @@ enum MessageLists: FormatAdapter {
   private static func carriedOrRun(
     _ value: JSONValue, at pointer: JSONPointer
   ) throws(ImportError) -> any EventSource {
-    if let run = try CarriedRun.find(in: value, at: []) { return run }
-    let (beside, own) = CarriedLog.taking(from: value, at: [])
-    var graph = try run(beside, at: pointer)
-    CarriedRun.take(own, at: pointer.appending(CarriedLog.key), into: &graph)
-    graph.ending = CarriedRun.ending(own, at: pointer, told: graph.ending)
-    return graph
+    try CarriedRun.find(in: value, at: pointer, else: run)
   }
 
   /// What a file may hold beside its messages.

@@ -74,11 +74,8 @@ enum MessageRecords {
       }
       return
     }
-    for member in record where !repeated.contains(member.key) {
-      if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
-        graph.unread.append(pointer.appending(member.key))
-      }
-    }
+    graph.unread += UnknownMember.places(
+      in: record, besides: repeated, quiet: quiet, at: pointer)
     for var message in messages {
       message.time = message.time ?? record["timestamp"]?.stringValue.flatMap(Timestamp.init)
       message.model = message.model ?? record["model"]?.stringValue

@@ -75,27 +75,14 @@ enum OpenAIMessages: FormatAdapter {
       guard let first = elements.first, first["role"] == nil else {
         return [messageList(elements)]
       }
-      return elements.enumerated().map { index, element in
-        SourceRun(index: index) { () throws(ImportError) in
-          try carriedOrRun(element, at: JSONPointer(tokens: [String(index)]))
-        }
-      }
+      return SourceRun.each(elements, carriedOrRun)
     case .value(let value):
-      return [
-        SourceRun(index: nil) { () throws(ImportError) in
-          try carriedOrRun(value, at: JSONPointer())
-        }
-      ]
+      return [SourceRun(index: nil, try carriedOrRun(value, at: JSONPointer()))]
     case .lines(let lines):
       if let first = lines.first, (try? first.content.get())?["role"] != nil {
         return [messageLines(lines)]
       }
-      return lines.map { line in
-        SourceRun(index: line.index) { () throws(ImportError) in
-          try carriedOrRun(
-            try line.content.get(), at: JSONPointer(tokens: [String(line.index)]))
-        }
-      }
+      return SourceRun.each(lines, carriedOrRun)
     case .parts:
       throw ImportError(.wrongShape(expected: "one file of messages"), at: JSONPointer())
     }
@@ -105,20 +92,17 @@ enum OpenAIMessages: FormatAdapter {
   private static func carriedOrRun(
     _ value: JSONValue, at pointer: JSONPointer
   ) throws(ImportError) -> any EventSource {
-    if let run = try CarriedRun.find(in: value, at: []) { return run }
-    let (beside, own) = CarriedLog.taking(from: value, at: [])
-    var run = CallGraph(try run(beside, at: pointer))
-    CarriedRun.take(own, at: pointer.appending(CarriedLog.key), into: &run)
-    run.ending = CarriedRun.ending(own, at: pointer, told: run.ending)
-    return run
+    try CarriedRun.find(in: value, at: pointer) { value, pointer throws(ImportError) in
+      CallGraph(try run(value, at: pointer))
+    }
   }
 
   /// A file that is one list of messages.
   private static func messageList(_ elements: [JSONValue]) -> SourceRun {
-    SourceRun(index: nil) { () throws(ImportError) in
+    SourceRun(
+      index: nil,
       finished(
-        try MessageFields.messages(elements, at: JSONPointer(), reading: Self.message), extra: [:])
-    }
+        try MessageFields.messages(elements, at: JSONPointer(), reading: Self.message), extra: [:]))
   }
 
   /// A file that holds one message a line.
@@ -204,8 +188,7 @@ enum OpenAIMessages: FormatAdapter {
   private static func readCalls(
     of fields: MessageFields, into message: inout ParsedMessage
   ) throws(ImportError) {
-    for (index, value) in try fields.list("tool_calls").enumerated() {
-      let place = fields.pointer.appending("tool_calls").appending(String(index))
+    for (place, value) in try fields.elements("tool_calls") {
       try read(try MessageFields(value, at: place), into: &message)
     }
     guard let value = fields["function_call"], !value.saysNothing else { return }

@@ -130,10 +130,8 @@ enum OpenHands: FormatAdapter {
 
   private static func action(_ event: JSONValue, at pointer: JSONPointer) -> ReadMessage {
     var message = ReadMessage(role: .assistant, roleName: "assistant", pointer: pointer, raw: event)
-    for (index, part) in (event["thought"]?.arrayValue ?? []).enumerated() {
-      PartReader.take(
-        part, at: pointer.appending("thought").appending(String(index)), into: &message)
-    }
+    PartReader.take(
+      event["thought"]?.arrayValue ?? [], below: pointer.appending("thought"), into: &message)
     let call = event["tool_call"]
     let input = call?["arguments"] ?? call?["function"]?["arguments"] ?? event["action"]
     message.add(

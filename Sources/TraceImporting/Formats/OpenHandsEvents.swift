@@ -35,28 +35,13 @@ enum OpenHandsEvents {
   static func runs(in document: SourceDocument) -> [SourceRun] {
     switch document {
     case .lines(let lines) where lines.contains(where: { isRun($0) }):
-      return lines.map { line in
-        SourceRun(index: line.index) { () throws(ImportError) in
-          try run(try line.content.get(), at: JSONPointer(tokens: [String(line.index)]))
-        }
-      }
+      return SourceRun.each(lines, run)
     case .value(let value):
       guard let elements = value.arrayValue, elements.contains(where: holdsEvents) else {
-        return [
-          SourceRun(index: nil) { () throws(ImportError) in try run(value, at: JSONPointer()) }
-        ]
+        return [SourceRun(index: nil, try run(value, at: JSONPointer()))]
       }
-      return elements.enumerated().map { index, element in
-        SourceRun(index: index) { () throws(ImportError) in
-          try run(element, at: JSONPointer(tokens: [String(index)]))
-        }
-      }
-    default:
-      return [
-        SourceRun(index: nil) { () throws(ImportError) in
-          try graph(of: SourceLines(document, keys: keys))
-        }
-      ]
+      return SourceRun.each(elements, run)
+    default: return [SourceRun(index: nil, try graph(of: SourceLines(document, keys: keys)))]
     }
   }
 
@@ -75,11 +60,8 @@ enum OpenHandsEvents {
   ) throws(ImportError) -> CallGraph {
     var graph = try graph(of: SourceLines(.value(value), keys: keys, below: pointer))
     guard let object = value.objectValue else { return graph }
-    for member in object where !beside.contains(member.key) {
-      if !UnknownMember.isHarmless(member.key, member.value, quiet: []) {
-        graph.unread.append(pointer.appending(member.key))
-      }
-    }
+    graph.unread += UnknownMember.places(
+      in: object, besides: beside, quiet: [], at: pointer)
     graph.labels["instance_id"] = object["instance_id"]
     for key in ["metrics", "test_result"] { graph.extra[key] = object[key] }
     graph.agentName = object["metadata"]?["agent_class"]?.stringValue ?? graph.agentName
@@ -151,11 +133,8 @@ private struct OpenHandsReader {
   }
 
   mutating func read(_ event: JSONValue, at pointer: JSONPointer) {
-    for member in event.objectValue ?? [:] where !Self.read.contains(member.key) {
-      if !UnknownMember.isHarmless(member.key, member.value, quiet: ["llm_metrics"]) {
-        graph.unread.append(pointer.appending(member.key))
-      }
-    }
+    graph.unread += UnknownMember.places(
+      in: event.objectValue ?? [:], besides: Self.read, quiet: ["llm_metrics"], at: pointer)
     switch (event["action"]?.stringValue, event["observation"]?.stringValue) {
     case (let action?, nil): take(action: action, event, at: pointer)
     case (nil, let observation?): take(observation: observation, event, at: pointer)

@@ -24,8 +24,7 @@ enum Jaeger: SpanFormatAdapter {
     for (pointer, trace) in set.values(of: document, keys: ["data"]) {
       set.look(
         at: trace, reading: ["traceID": .any, "spans": .list, "processes": .object], at: pointer)
-      for (index, value) in (trace["spans"]?.arrayValue ?? []).enumerated() {
-        let place = pointer.appending("spans").appending(String(index))
+      for (place, value) in trace.elements("spans", at: pointer) {
         guard var span = span(value, at: place) else {
           set.unread.append(place)
           continue

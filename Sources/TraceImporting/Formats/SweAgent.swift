@@ -106,10 +106,8 @@ enum SweAgent: FormatAdapter {
   ///
   /// - Throws: ``ImportError`` where the history is not as it is known: it alone tells what the calls are called.
   private static func unread(of value: JSONValue) throws(ImportError) -> [JSONPointer] {
-    var places = (value.objectValue ?? [:]).compactMap { member in
-      known.contains(member.key) || UnknownMember.isHarmless(member.key, member.value, quiet: [])
-        ? nil : JSONPointer(tokens: [member.key])
-    }
+    var places = UnknownMember.places(
+      in: value.objectValue ?? [:], besides: known, quiet: [], at: JSONPointer())
     let history = JSONPointer(tokens: ["history"])
     guard let list = value["history"], !list.saysNothing else {
       guard let first = places.first, value["trajectory"] != nil else { return places }
@@ -120,9 +118,10 @@ enum SweAgent: FormatAdapter {
     }
     let actions = Set(
       (value["trajectory"]?.arrayValue ?? []).compactMap { $0["action"]?.stringValue })
-    for (index, element) in elements.enumerated() where element["is_demo"]?.boolValue != true {
+    for (place, element) in elements.placed(at: history)
+    where element["is_demo"]?.boolValue != true {
       if let action = element["action"]?.stringValue, !action.isEmpty, !actions.contains(action) {
-        places.append(history.appending(String(index)).appending("action"))
+        places.append(place.appending("action"))
       }
       let calls = element["tool_calls"]
       let hasCalls = calls?.saysNothing == false
@@ -132,12 +131,12 @@ enum SweAgent: FormatAdapter {
       else {
         throw ImportError(
           .wrongShape(expected: "a message with a role, and its action beside its call"),
-          at: history.appending(String(index)))
+          at: place)
       }
       // What a call is called may stand under a word that nobody knows.
       for member in element.objectValue ?? [:]
       where !["content", "tool_calls"].contains(member.key) && member.value.mayHoldCall {
-        places.append(history.appending(String(index)).appending(member.key))
+        places.append(place.appending(member.key))
       }
     }
     return places
@@ -196,14 +195,11 @@ enum SweAgent: FormatAdapter {
     } else if !action.isEmpty {
       message.calls.append(GraphCall(name: "action", input: .there(["command": .string(action)])))
     }
-    let known: Set<String> = ["action", "observation", "response", "thought"]
-    for member in step.object where !known.contains(member.key) {
-      if !["messages", "query", "history"].contains(member.key),
-        !UnknownMember.isHarmless(member.key, member.value, quiet: quiet)
-      {
-        message.unread.append(step.pointer.appending(member.key))
-      }
-    }
+    let known: Set<String> = [
+      "action", "observation", "response", "thought", "messages", "query", "history",
+    ]
+    message.unread += UnknownMember.places(
+      in: step.object, besides: known, quiet: quiet, at: step.pointer)
     // A step that says nothing of its action may have had one, under a word that nobody knows.
     if step["action"]?.stringValue == nil {
       message.unread.append(step.pointer.appending("action"))

@@ -47,11 +47,7 @@ enum Tau2: FormatAdapter {
         .wrongShape(expected: "an object with `simulations`, or one simulation"), at: JSONPointer())
     }
     guard let simulations = value["simulations"]?.arrayValue else {
-      return [
-        SourceRun(index: nil) { () throws(ImportError) in
-          try run(try MessageFields(value, at: JSONPointer()), in: [:])
-        }
-      ]
+      return [SourceRun(index: nil, try run(try MessageFields(value, at: JSONPointer()), in: [:]))]
     }
     let unread = try MessageFields(value, at: JSONPointer()).unread(but: Keys.file)
     return simulations.enumerated().map { index, simulation in

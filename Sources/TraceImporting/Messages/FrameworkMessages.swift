@@ -92,10 +92,7 @@ enum PydanticMessages {
     if kind == "response" {
       var message = ReadMessage(
         role: .assistant, roleName: "assistant", pointer: pointer, raw: value)
-      for (index, part) in parts.enumerated() {
-        PartReader.take(
-          part, at: pointer.appending("parts").appending(String(index)), into: &message)
-      }
+      PartReader.take(parts, below: pointer.appending("parts"), into: &message)
       message.finish = object["finish_reason"]?.stringValue
       // A reply that was broken off, or goes on later, did not end by itself.
       if let state = object["state"]?.stringValue, state != "complete" { message.finish = state }
@@ -106,8 +103,7 @@ enum PydanticMessages {
       messages.append(message)
     } else {
       // A request is several messages: instructions, what the user says, what tools gave back.
-      for (index, part) in parts.enumerated() {
-        let place = pointer.appending("parts").appending(String(index))
+      for (place, part) in parts.placed(at: pointer.appending("parts")) {
         let role: ParsedMessage.Role =
           switch part["part_kind"]?.stringValue {
           case "system-prompt", "instructions": .system
@@ -191,9 +187,7 @@ enum AutoGenMessages {
       if content.stringValue != nil {
         message.add(text: content)
       } else if let parts = content.arrayValue {
-        for (index, part) in parts.enumerated() {
-          PartReader.take(part, at: place.appending(String(index)), into: &message)
-        }
+        PartReader.take(parts, below: place, into: &message)
       } else if !content.saysNothing {
         message.parts.append(content)
         message.unread.append(place)
@@ -201,11 +195,8 @@ enum AutoGenMessages {
       if message.role == .assistant, message.usage.isEmpty { message.isModelCall = false }
     }
     let known: Set<String> = ["type", "source", "content", "tool_calls", "results"]
-    for member in object where !known.contains(member.key) {
-      if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
-        message.unread.append(pointer.appending(member.key))
-      }
-    }
+    message.unread += UnknownMember.places(
+      in: object, besides: known, quiet: quiet, at: pointer)
     return message
   }
 }
@@ -258,9 +249,7 @@ enum ResponsesItems {
       let place = pointer.appending("content")
       item.isUnfinished = object["status"]?.stringValue.map(unfinished.contains) ?? false
       if let text = object["content"], text.stringValue != nil { item.add(text: text) }
-      for (index, part) in (object["content"]?.arrayValue ?? []).enumerated() {
-        PartReader.take(part, at: place.appending(String(index)), into: &item)
-      }
+      PartReader.take(object["content"]?.arrayValue ?? [], below: place, into: &item)
       for member in object
       where !["content", "role"].contains(member.key)
         && !UnknownMember.isHarmless(member.key, member.value, quiet: quiet)
@@ -342,11 +331,8 @@ enum ResponsesItems {
       "arguments", "input", "name", "call_id", "id", "type", "action", "queries", "code", "results",
       "outputs", "result", "output", "error", "operation", "tools",
     ]
-    for member in object where !known.contains(member.key) {
-      if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
-        item.unread.append(pointer.appending(member.key))
-      }
-    }
+    item.unread += UnknownMember.places(
+      in: object, besides: known, quiet: quiet, at: pointer)
   }
 }
 

@@ -268,10 +268,7 @@ enum MessageFinder {
         var message = ReadMessage(
           role: .system, roleName: "system", pointer: place.appending(key), raw: value)
         let parts = value.arrayValue ?? value["parts"]?.arrayValue ?? [value]
-        for (index, part) in parts.enumerated() {
-          PartReader.take(
-            part, at: place.appending(key).appending(String(index)), into: &message)
-        }
+        PartReader.take(parts, below: place.appending(key), into: &message)
         message.unread = []
         return [message]
       }

@@ -199,10 +199,7 @@ enum MessageReader {
         message.add(text: content)
         if raw.first == UInt8(ascii: "{") { message.unread.append(pointer.appending(key)) }
       case .array(let parts):
-        for (index, part) in parts.enumerated() {
-          PartReader.take(
-            part, at: pointer.appending(key).appending(String(index)), into: &message)
-        }
+        PartReader.take(parts, below: pointer.appending(key), into: &message)
       case .object(let inner):
         if inner["parts"] != nil {
           readContent(of: inner, at: pointer.appending(key), into: &message)
@@ -248,15 +245,11 @@ enum MessageReader {
         read(call: element, at: pointer.appending(key).appending(String(index)), into: &message)
       }
     }
-    for key in ["invalid_tool_calls"] {
-      for (index, element) in (object[key]?.arrayValue ?? []).enumerated() {
-        let place = pointer.appending(key).appending(String(index))
-        var call = CallReader.call(
-          name: element["name"]?.stringValue, input: element["args"], id: element["id"]?.stringValue
-        )
-        call.problem = call.problem ?? "a call that its client could not read"
-        message.add(call, at: place)
-      }
+    for (place, element) in object.elements("invalid_tool_calls", at: pointer) {
+      var call = CallReader.call(
+        name: element["name"]?.stringValue, input: element["args"], id: element["id"]?.stringValue)
+      call.problem = call.problem ?? "a call that its client could not read"
+      message.add(call, at: place)
     }
     if let call = object["function_call"], !call.saysNothing {
       if message.calls.isEmpty {

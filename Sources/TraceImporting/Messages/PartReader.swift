@@ -34,6 +34,13 @@ enum PartReader {
     }
   }
 
+  /// Takes the parts of a list into a message.
+  static func take(
+    _ parts: [JSONValue], below pointer: JSONPointer, into message: inout ReadMessage
+  ) {
+    for (place, part) in parts.placed(at: pointer) { take(part, at: place, into: &message) }
+  }
+
   private static func take(
     _ object: JSONObject, _ part: JSONValue, at pointer: JSONPointer,
     into message: inout ReadMessage
@@ -115,9 +122,7 @@ enum PartReader {
     switch object["text"] ?? object["content"] {
     case .some(let text) where text.isText: message.add(text: text)
     case .array(let elements)?:
-      for (index, element) in elements.enumerated() {
-        take(element, at: pointer.appending("content").appending(String(index)), into: &message)
-      }
+      take(elements, below: pointer.appending("content"), into: &message)
     case .object(let inner)? where inner["value"]?.stringValue != nil:
       message.add(text: inner["value"] ?? "")
     case nil, .null?: break
@@ -304,11 +309,8 @@ enum PartReader {
     _ object: JSONObject, but known: [String], at pointer: JSONPointer,
     into message: inout ReadMessage
   ) {
-    for member in object where !known.contains(member.key) {
-      if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
-        message.unread.append(pointer.appending(member.key))
-      }
-    }
+    message.unread += UnknownMember.places(
+      in: object, besides: known, quiet: quiet, at: pointer)
   }
 }
 
@@ -331,6 +333,17 @@ enum UnknownMember {
     case .string, .number, .bool: return !JSONValue.object([key: [value]]).mayHoldCall
     case .array, .object: return quiet.contains(key) && !value.mayHoldCall
     default: return false
+    }
+  }
+
+  /// Where members of an object stand that are not known and may be calls.
+  static func places(
+    in object: JSONObject, besides known: some Collection<String>, quiet: Set<String>,
+    at pointer: JSONPointer
+  ) -> [JSONPointer] {
+    object.compactMap { member in
+      known.contains(member.key) || isHarmless(member.key, member.value, quiet: quiet)
+        ? nil : pointer.appending(member.key)
     }
   }
 }

@@ -398,8 +398,7 @@ enum OtlpReader {
     }
     set.look(at: value, reading: requestShapes, at: pointer)
     for key in spanKeys + logKeys {
-      for (index, batch) in (value[key]?.arrayValue ?? []).enumerated() {
-        let place = pointer.appending(key).appending(String(index))
+      for (place, batch) in value.elements(key, at: pointer) {
         set.look(at: batch, reading: batchShapes, at: place)
         let resource = attributes(batch["resource"]?["attributes"])
         for scopeKey in scopeKeys {
@@ -450,8 +449,7 @@ enum OtlpReader {
   ) throws(ImportError) {
     let name =
       (scope["scope"]?["name"] ?? scope["instrumentationLibrary"]?["name"])?.stringValue ?? ""
-    for (index, value) in (scope["spans"]?.arrayValue ?? []).enumerated() {
-      let place = pointer.appending("spans").appending(String(index))
+    for (place, value) in scope.elements("spans", at: pointer) {
       guard try !take(value, at: place, in: name, resource, into: &set) else { continue }
       set.addUnread(value, at: place)
     }
