@@ -1,4 +1,3 @@
-import AgentRuntime
 import AgentTrace
 
 extension PipelineEngine {
@@ -8,30 +7,37 @@ extension PipelineEngine {
   /// Begins a rollback.
   ///
   /// - Parameter seq: the last event that stays.
-  func beginRollback(
-    to checkpoint: String?, seq: Int, by: String?, reason: String?, left: [EffectLedger.Effect],
-    count: Int
+  private func beginRollback(
+    to checkpoint: String?, seq: Int, by: String?, reason: String?
   ) async throws {
+    let effects = ledger.effects(behind: seq)
+    let left = effects.filter { $0.compensate == nil }
     let start = RollbackStarted(
-      checkpoint: checkpoint, toSeq: seq, by: by, reason: reason, compensations: count,
-      left: Array(left.prefix(100).map(\.node)), leftCount: left.count)
+      checkpoint: checkpoint, toSeq: seq, by: by, reason: reason,
+      compensations: effects.count - left.count, left: Array(left.prefix(100).map(\.node)),
+      leftCount: left.count)
     try await append(.pipeline(.rollbackStarted(start)))
   }
 
-  /// What is done about all that was done, where a rule of the pipeline asks for it: from its beginning.
-  private func beginCompensating() async throws {
-    let effects = ledger.effects(behind: 0)
-    let left = effects.filter { $0.compensate == nil }
-    try await beginRollback(
-      to: nil, seq: 0, by: nil, reason: "a task failed, and its recover says compensate",
-      left: left, count: effects.count - left.count)
+  /// Begins a rollback, undoes everything, and stops the run, which may go on.
+  func rollBack(
+    to checkpoint: String?, seq: Int, by: String?, reason: String?
+  ) async throws {
+    try await beginRollback(to: checkpoint, seq: seq, by: by, reason: reason)
+    if try await undoAll() {
+      try await append(.stop(Stop(reason: .cancelled, detail: "rolled_back", isFinal: false)))
+    }
   }
 
   /// Undoes what is left to undo, what was done last first, and ends the rollback.
   ///
   /// - Returns: `false` where something could not be undone: the run has stopped then.
   func undoAll() async throws -> Bool {
-    if state.rollback == nil { try await beginCompensating() }
+    if state.rollback == nil {
+      // A rule of the pipeline asks for it: all that was done, from its beginning.
+      try await beginRollback(
+        to: nil, seq: 0, by: nil, reason: "a task failed, and its recover says compensate")
+    }
     guard let start = state.rollback?.start else { return true }
     for effect in ledger.effects(behind: start.toSeq) where effect.compensate != nil {
       guard try await undo(effect) else {

@@ -118,15 +118,8 @@ public struct PipelineReexecution: Sendable {
     _ engine: PipelineEngine, _ start: RollbackStarted, _ events: [Event]
   ) async throws {
     engine.stateAtRollback = state(of: events, through: start.toSeq)
-    let effects = engine.ledger.effects(behind: start.toSeq)
-    let left = effects.filter { $0.compensate == nil }
-    try await engine.beginRollback(
-      to: start.checkpoint, seq: start.toSeq, by: start.by, reason: start.reason, left: left,
-      count: effects.count - left.count)
-    if try await engine.undoAll() {
-      try await engine.append(
-        .stop(Stop(reason: .cancelled, detail: "rolled_back", isFinal: false)))
-    }
+    try await engine.rollBack(
+      to: start.checkpoint, seq: start.toSeq, by: start.by, reason: start.reason)
   }
 }
 

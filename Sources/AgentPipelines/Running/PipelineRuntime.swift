@@ -181,15 +181,7 @@ public struct PipelineRuntime: Sendable {
     engine.stateAtRollback = try stateAt(seq)
     try await engine.append(.runResumed(resumed))
     try await engine.tellInterrupted(goesOn: false)
-    let effects = engine.ledger.effects(behind: seq)
-    let left = effects.filter { $0.compensate == nil }
-    try await engine.beginRollback(
-      to: checkpoint, seq: seq, by: by, reason: reason, left: left,
-      count: effects.count - left.count)
-    if try await engine.undoAll() {
-      try await engine.append(
-        .stop(Stop(reason: .cancelled, detail: "rolled_back", isFinal: false)))
-    }
+    try await engine.rollBack(to: checkpoint, seq: seq, by: by, reason: reason)
     return engine.state
   }
 

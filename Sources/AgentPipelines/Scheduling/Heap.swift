@@ -39,9 +39,6 @@ struct Heap<Element: Comparable> {
 struct SortedNumbers: Sequence {
   private var numbers: [Int] = []
 
-  var isEmpty: Bool { numbers.isEmpty }
-  var first: Int? { numbers.first }
-
   mutating func insert(_ number: Int) {
     let place = self.place(of: number)
     if place == numbers.count || numbers[place] != number { numbers.insert(number, at: place) }
