@@ -30,9 +30,7 @@ extension CredentialScanner {
       !SecretValue.isPlaceholder(text, value), !SecretValue.isPath(text, value),
       !value.contains(where: { text[$0] == 0x20 })
     else { return nil }
-    if let form = form(at: value.lowerBound), form.range.upperBound >= value.upperBound {
-      return form
-    }
+    if let form = form(of: value) { return form }
     let isSecret: Bool
     switch kind {
     case .password:
@@ -65,19 +63,15 @@ extension CredentialScanner {
 
   /// Whether a flag stands in a sentence: `the --password option`, `--user and --password options`.
   private func isMentioned(_ flag: Int) -> Bool {
-    guard flag > 1, text[flag - 1] <= 0x20 || isAnyQuote(text[flag - 1]) else { return false }
+    guard flag > 1, text[flag - 1] <= 0x20 || isQuote(text[flag - 1]) else { return false }
     var end = flag - 1
-    while end > 0, text[end - 1] <= 0x20 || isAnyQuote(text[end - 1]) { end -= 1 }
+    while end > 0, text[end - 1] <= 0x20 || isQuote(text[end - 1]) { end -= 1 }
     let start = max(0, end - 8)
     let before = (start..<end).map { text[$0] | 0x20 }
     return Self.joining.contains { word in
       before.count >= word.count && before.suffix(word.count).elementsEqual(word)
         && (before.count == word.count || before[before.count - word.count - 1] == 0x20)
     }
-  }
-
-  private func isAnyQuote(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "`")
   }
 
   private static let joining = [
@@ -253,7 +247,7 @@ extension CredentialScanner {
       let value = quoted(from: first) ?? unquoted(from: first, isWhole: true)
       guard !value.isEmpty else { return nil }
       var end = value.upperBound
-      if end < text.count, isAnyQuote(text[end]) { end += 1 }
+      if end < text.count, isQuote(text[end]) { end += 1 }
       let isAside =
         text[value.lowerBound] == UInt8(ascii: "-") || text[value.lowerBound] == UInt8(ascii: "%")
       if !isAside { return piped(value, to: end) }
@@ -318,7 +312,7 @@ extension CredentialScanner {
       // Quotes of parameters, as in Digest, end nothing unless the header stands in quotes.
       let isWhole = isLine && quote == nil
       while end < text.count, end - first < 4_096, text[end] != 0x0a, text[end] != 0x0d,
-        text[end] != quote, isWhole || !isAnyQuote(text[end]), text[end] != UInt8(ascii: "\\")
+        text[end] != quote, isWhole || !isQuote(text[end]), text[end] != UInt8(ascii: "\\")
       {
         end += 1
       }
@@ -405,9 +399,7 @@ extension CredentialScanner {
     guard !value.isEmpty, !SecretValue.isPlaceholder(text, value), !SecretValue.isPath(text, value),
       !value.contains(where: { text[$0] == 0x20 })
     else { return nil }
-    if let form = form(at: value.lowerBound), form.range.upperBound >= value.upperBound {
-      return form
-    }
+    if let form = form(of: value) { return form }
     let isSecret: Bool
     switch kind {
     case .password:

@@ -10,10 +10,7 @@ extension CredentialScanner {
   ) -> Finding? {
     guard !isToken(at: value.range.lowerBound) else { return nil }
     // A value with a form of its own is told by that.
-    if let form = form(at: value.range.lowerBound), form.range.upperBound >= value.range.upperBound
-    {
-      return form
-    }
+    if let form = form(of: value.range) { return form }
     if sign == UInt8(ascii: "("), isBasicLogin(name) { return second(after: value.range) }
     guard isSecret(kind, value, name, sign) else { return nil }
     if case .card = kind { return Finding(range: value.range, kind: "card") }
@@ -30,6 +27,11 @@ extension CredentialScanner {
     "basicauth", "networkcredential", "usernamepassword", "usernamepasswordcredentials",
     "passwordcredential", "passwordauthentication",
   ]
+
+  /// The finding at a value that has a form of its own, where that reaches to its end.
+  func form(of value: Range<Int>) -> Finding? {
+    form(at: value.lowerBound).flatMap { $0.range.upperBound >= value.upperBound ? $0 : nil }
+  }
 
   func isToken(at index: Int) -> Bool { starts(with: Self.tokenStart, at: index) }
 

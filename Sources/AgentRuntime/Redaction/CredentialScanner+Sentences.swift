@@ -42,19 +42,13 @@ extension CredentialScanner {
       && ByteClass.digit.contains(text[digits + 1])
   }
 
-  private func isSpokenQuote(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "`")
-  }
-
   /// The word that stands from here on, in quotes or without.
   private func told(from start: Int) -> Range<Int> {
     quoted(from: start) ?? unquoted(from: start, isWhole: true)
   }
 
   private func toldFinding(_ value: Range<Int>) -> Finding {
-    if let form = form(at: value.lowerBound), form.range.upperBound >= value.upperBound {
-      return form
-    }
+    if let form = form(of: value) { return form }
     return Finding(range: value, kind: "password")
   }
 
@@ -151,9 +145,9 @@ extension CredentialScanner {
       text[start - 1] == 0x20, wordEnd + 4 < text.count, text[wordEnd] == 0x20
     else { return nil }
     var end = start - 1
-    if isSpokenQuote(text[end - 1]) { end -= 1 }
+    if isQuote(text[end - 1]) { end -= 1 }
     var first = end
-    while first > 0, end - first < 200, text[first - 1] > 0x20, !isSpokenQuote(text[first - 1]) {
+    while first > 0, end - first < 200, text[first - 1] > 0x20, !isQuote(text[first - 1]) {
       first -= 1
     }
     guard looksTold(first..<end) else { return nil }
@@ -228,17 +222,17 @@ extension CredentialScanner {
   func behindLetters(at start: Int) -> Finding? {
     var end = start
     while end > 0, start - end < 6,
-      text[end - 1] == 0x20 || text[end - 1] == UInt8(ascii: ":") || isSpokenQuote(text[end - 1])
+      text[end - 1] == 0x20 || text[end - 1] == UInt8(ascii: ":") || isQuote(text[end - 1])
         || (0x21...0x2f).contains(text[end - 1])
     {
       end -= 1
     }
     guard end > 4, text[end - 1] >= 0x80 else { return nil }
     var first = start
-    while first > end, text[first - 1] > 0x20, !isSpokenQuote(text[first - 1]) { first -= 1 }
+    while first > end, text[first - 1] > 0x20, !isQuote(text[first - 1]) { first -= 1 }
     var valueEnd = start
     while valueEnd < text.count, valueEnd - first < 200, (0x21...0x7e).contains(text[valueEnd]),
-      !isSpokenQuote(text[valueEnd])
+      !isQuote(text[valueEnd])
     {
       valueEnd += 1
     }
@@ -325,7 +319,7 @@ extension CredentialScanner {
     {
       host -= 1
     }
-    guard host < colon, host == 0 || text[host - 1] <= 0x20 || isSpokenQuote(text[host - 1])
+    guard host < colon, host == 0 || text[host - 1] <= 0x20 || isQuote(text[host - 1])
     else { return nil }
     let value = unquoted(from: index + 1, isWhole: true)
     guard looksTold(value), value.upperBound == text.count || text[value.upperBound] <= 0x27
@@ -341,7 +335,7 @@ extension CredentialScanner {
     else { return nil }
     let at = text[bracket - 4] == UInt8(ascii: "@") ? bracket - 4 : bracket - 5
     var start = at
-    while start > 0, at - start < 200, text[start - 1] > 0x20, !isSpokenQuote(text[start - 1]),
+    while start > 0, at - start < 200, text[start - 1] > 0x20, !isQuote(text[start - 1]),
       text[start - 1] != UInt8(ascii: "=")
     {
       start -= 1
