@@ -161,3 +161,16 @@ protocol FormatAdapter {
   /// others go on; what is wrong with the whole file is thrown.
   static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun]
 }
+
+extension FormatAdapter {
+  /// Sees that a file has the shape of this format.
+  ///
+  /// - Throws: ``ImportError`` where it has not.
+  static func check(
+    _ document: SourceDocument, expecting expected: String
+  ) throws(ImportError) {
+    guard recognizes(document) else {
+      throw ImportError(.wrongShape(expected: expected), at: JSONPointer())
+    }
+  }
+}

@@ -50,9 +50,7 @@ enum AdkSessions: FormatAdapter {
       }
     case .parts: break
     }
-    guard recognizes(document) else {
-      throw ImportError(.wrongShape(expected: "a session with `events`"), at: JSONPointer())
-    }
+    try check(document, expecting: "a session with `events`")
     return [SourceRun(index: nil, try run(events, session))]
   }
 

@@ -21,9 +21,7 @@ extension AgentSessions {
   }
 
   static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
-    guard recognizes(document) else {
-      throw ImportError(.wrongShape(expected: "a session of \(format.rawValue)"), at: JSONPointer())
-    }
+    try check(document, expecting: "a session of \(format.rawValue)")
     return [
       SourceRun(index: nil) { () throws(ImportError) in
         var graph = CallGraph(format: format)

@@ -15,9 +15,7 @@ enum Atof: FormatAdapter {
   ]
 
   static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
-    guard recognizes(document) else {
-      throw ImportError(.wrongShape(expected: "events with `atof_version`"), at: JSONPointer())
-    }
+    try check(document, expecting: "events with `atof_version`")
     var spans: [String: TraceSpan] = [:]
     var order: [String] = []
     var children: [(session: String, pointer: JSONPointer)] = []

@@ -50,9 +50,7 @@ enum ClaudeCode: FormatAdapter {
   }
 
   static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
-    guard recognizes(document) else {
-      throw ImportError(.wrongShape(expected: "lines of a session"), at: JSONPointer())
-    }
+    try check(document, expecting: "lines of a session")
     let files = files(of: document)
     let sessions = ClaudeSessions(files.filter { $0.agent == nil }.map(\.lines))
     let sorted = files.map { sessions.sorted($0.lines) }

@@ -51,9 +51,7 @@ enum Codex: FormatAdapter {
   }
 
   static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
-    guard recognizes(document) else {
-      throw ImportError(.wrongShape(expected: "lines of a rollout"), at: JSONPointer())
-    }
+    try check(document, expecting: "lines of a rollout")
     if CodexStream.recognizes(document) { return try CodexStream.runs(in: document) }
     return [
       SourceRun(index: nil) { () throws(ImportError) in

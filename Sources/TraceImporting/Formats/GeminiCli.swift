@@ -30,10 +30,7 @@ enum GeminiCli: FormatAdapter {
   }
 
   static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
-    guard recognizes(document) else {
-      throw ImportError(
-        .wrongShape(expected: "a session with `sessionId` and `projectHash`"), at: JSONPointer())
-    }
+    try check(document, expecting: "a session with `sessionId` and `projectHash`")
     if !SourceLines.begin(document, with: isHead), GeminiStream.recognizes(document) {
       return try GeminiStream.runs(in: document)
     }

@@ -33,9 +33,7 @@ enum Inspect: FormatAdapter {
   }
 
   static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
-    guard recognizes(document) else {
-      throw ImportError(.wrongShape(expected: "a log with `eval` and `samples`"), at: JSONPointer())
-    }
+    try check(document, expecting: "a log with `eval` and `samples`")
     var head: JSONValue = [:]
     var samples: [(JSONPointer, JSONValue)] = []
     switch document {

@@ -30,9 +30,7 @@ enum LangSmith: SpanFormatAdapter {
   }
 
   static func spans(in document: SourceDocument) throws(ImportError) -> SpanSet {
-    guard recognizes(document) else {
-      throw ImportError(.wrongShape(expected: "runs with `run_type`"), at: JSONPointer())
-    }
+    try check(document, expecting: "runs with `run_type`")
     var runs: [(id: String, place: JSONPointer, run: JSONObject)] = []
     var index: [String: Int] = [:]
     func take(_ id: String, _ members: JSONObject, at place: JSONPointer) {
@@ -160,9 +158,7 @@ enum OpenAIAgents: SpanFormatAdapter {
   }
 
   static func spans(in document: SourceDocument) throws(ImportError) -> SpanSet {
-    guard recognizes(document) else {
-      throw ImportError(.wrongShape(expected: "items with `object` trace.span"), at: JSONPointer())
-    }
+    try check(document, expecting: "items with `object` trace.span")
     var set = SpanSet()
     var groups: [String: JSONValue] = [:]
     var items: [(JSONPointer, JSONValue)] = []

@@ -23,9 +23,7 @@ enum LangfuseExport: FormatAdapter {
   }
 
   static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
-    guard recognizes(document) else {
-      throw ImportError(.wrongShape(expected: "a trace with `observations`"), at: JSONPointer())
-    }
+    try check(document, expecting: "a trace with `observations`")
     var set = SpanSet()
     for (pointer, value) in set.values(of: document, keys: ["data"]) {
       if isObservation(value) {

@@ -23,10 +23,7 @@ enum Otlp: SpanFormatAdapter {
   }
 
   static func spans(in document: SourceDocument) throws(ImportError) -> SpanSet {
-    guard recognizes(document) else {
-      throw ImportError(
-        .wrongShape(expected: "requests of OTLP (`resourceSpans`)"), at: JSONPointer())
-    }
+    try check(document, expecting: "requests of OTLP (`resourceSpans`)")
     var set = SpanSet()
     for (pointer, value) in set.values(of: document, keys: keys) {
       if OtlpReader.isSpan(value), try OtlpReader.take(value, at: pointer, into: &set) { continue }

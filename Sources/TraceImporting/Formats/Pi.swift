@@ -23,9 +23,7 @@ enum Pi: FormatAdapter {
   }
 
   static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
-    guard recognizes(document) else {
-      throw ImportError(.wrongShape(expected: "lines of a session"), at: JSONPointer())
-    }
+    try check(document, expecting: "lines of a session")
     return [
       SourceRun(index: nil) { () throws(ImportError) in
         var graph = CallGraph(format: .pi)

@@ -17,9 +17,7 @@ enum Jaeger: SpanFormatAdapter {
   }
 
   static func spans(in document: SourceDocument) throws(ImportError) -> SpanSet {
-    guard recognizes(document) else {
-      throw ImportError(.wrongShape(expected: "traces with `spans` of `spanID`"), at: JSONPointer())
-    }
+    try check(document, expecting: "traces with `spans` of `spanID`")
     var set = SpanSet()
     for (pointer, trace) in set.values(of: document, keys: ["data"]) {
       set.look(
@@ -131,9 +129,7 @@ enum Phoenix: SpanFormatAdapter {
   }
 
   static func spans(in document: SourceDocument) throws(ImportError) -> SpanSet {
-    guard recognizes(document) else {
-      throw ImportError(.wrongShape(expected: "spans with `context`"), at: JSONPointer())
-    }
+    try check(document, expecting: "spans with `context`")
     var set = SpanSet()
     for (pointer, value) in set.values(of: document, keys: keys) {
       let hasNames = isCollection(value)
@@ -215,9 +211,7 @@ enum MLflow: SpanFormatAdapter {
   }
 
   static func spans(in document: SourceDocument) throws(ImportError) -> SpanSet {
-    guard recognizes(document) else {
-      throw ImportError(.wrongShape(expected: "traces with `info` and `data`"), at: JSONPointer())
-    }
+    try check(document, expecting: "traces with `info` and `data`")
     var set = SpanSet()
     for (pointer, trace) in set.values(of: document, keys: ["traces"]) {
       set.look(at: trace, reading: ["info": .any, "data": .object], at: pointer)

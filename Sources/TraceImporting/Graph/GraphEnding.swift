@@ -12,9 +12,6 @@ enum FinishWord {
     "length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded",
     "incomplete", "maxtokens", "finish_reason_max_tokens",
   ]
-  static let errors: Set<String> = [
-    "error", "malformed_function_call", "malformedfunctioncall", "failed", "aborted", "cancelled",
-  ]
 
   /// Whether a word for how a run ended says that it did not end by itself, or has not ended.
   static func isBrokenOff(_ word: String) -> Bool {

@@ -35,15 +35,6 @@ enum Told: Hashable {
     case .redacted: "redacted"
     }
   }
-
-  /// This, or what another place tells of the same field where that is more.
-  func or(_ other: Told) -> Told {
-    switch (self, other) {
-    case (.there, _): self
-    case (_, .there), (.absent, _): other
-    default: self
-    }
-  }
 }
 
 extension Told {

@@ -43,13 +43,6 @@ struct ReadMessage {
   var extra: JSONObject = [:]
   var unread: [JSONPointer] = []
 
-  init(role: ParsedMessage.Role, roleName: String, pointer: JSONPointer, raw: JSONValue) {
-    self.role = role
-    self.roleName = roleName
-    self.pointer = pointer
-    self.raw = raw
-  }
-
   /// All its text, joined by line feeds; `nil` where there is none, or it is empty.
   var text: JSONValue? {
     let kept = texts.filter { $0 != "" }

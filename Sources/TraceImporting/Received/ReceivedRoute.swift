@@ -40,9 +40,6 @@ public enum ReceivedRoute: Sendable, Hashable {
     ["POST", "PATCH", "GET"].contains { ReceivedRoute(method: $0, target: target) != nil }
   }
 
-  /// Whether answers are those of OTLP.
-  public var isOtlp: Bool { [.traces, .logs, .metrics].contains(self) }
-
   /// What bodies may be, by the beginnings of their types; empty where there is none.
   public var contentTypes: [String] {
     switch self {

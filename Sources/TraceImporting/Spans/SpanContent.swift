@@ -10,8 +10,6 @@ struct SpanContent {
   var finish: String?
   var model: String?
   var responseId: String?
-  /// Whether what stands there was cut by an exporter's limit, or is a text that a program made of a message.
-  var isDamaged = false
 
   /// - Parameter records: the log records of the span.
   init(of span: TraceSpan, records: [TraceSpan.Event]) {
@@ -44,13 +42,12 @@ struct SpanContent {
     }
   }
 
-  /// The first that can be read; what is there and cannot be read was cut.
-  private mutating func best(_ values: [JSONValue?], at pointer: JSONPointer) -> [ReadMessage]? {
+  /// The first that can be read.
+  private func best(_ values: [JSONValue?], at pointer: JSONPointer) -> [ReadMessage]? {
     for case .some(let value) in values where !value.saysNothing {
       if let found = MessageFinder.find(value, at: pointer), !found.messages.isEmpty {
         return found.messages
       }
-      isDamaged = true
     }
     return nil
   }
@@ -76,7 +73,6 @@ struct SpanContent {
         TraceSpan.Event(name: $0, attributes: body)
       }
     }
-    if events.count < list.count { isDamaged = true }
     readPerMessage(span, events, endsWithReply: true)
   }
 
@@ -94,10 +90,7 @@ struct SpanContent {
         var body = event.attributes
         if let inner = event.attributes["message"] {
           // What it asked for stood in what is gone.
-          if case .cut = inner {
-            isDamaged = true
-            continue
-          }
+          if case .cut = inner { continue }
           let parsed = inner.stringValue.flatMap(JSONText.parse) ?? inner
           body = parsed.objectValue ?? ["content": parsed]
           if let calls = event.attributes["tool_calls"], body["tool_calls"] == nil {
@@ -209,17 +202,13 @@ struct SpanContent {
           break
         }
         if let text = value.stringValue, JSONText.parse(text) == nil {
-          if Self.isObject(text) {
-            isDamaged = true
-            continue
-          }
+          if Self.isObject(text) { continue }
           var message = ReadMessage(
             role: .assistant, roleName: "assistant", pointer: span.pointer, raw: value)
           message.add(text: value)
           outputs = [message]
           break
         }
-        isDamaged = true
       }
     }
     guard inputs == nil else { return }
@@ -342,7 +331,6 @@ struct SpanContent {
     // Some print the objects of their client in a message's place.
     if outputs?.allSatisfy({ $0.calls.isEmpty && Self.isPrinted($0.text) }) == true {
       outputs = nil
-      isDamaged = true
     }
   }
 
