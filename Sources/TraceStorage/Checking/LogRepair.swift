@@ -1,5 +1,4 @@
 public import AgentTrace
-import Glibc
 
 /// Makes a new log of what is whole in a damaged one.
 public enum LogRepair {

@@ -34,9 +34,9 @@ enum LiteralText {
   private static func step(
     _ scanner: inout LineScanner, into token: String, isPacketList: Bool
   ) -> Bool {
-    if scanner.skip("[") { return goTo(position(token), in: &scanner) { _ in nil } }
+    if scanner.skip("[") { return goTo(SameTarget.position(token), in: &scanner) { _ in nil } }
     if isPacketList, scanner.skip("{\"$list\":[") {
-      return goTo(position(token), in: &scanner, countingRun: run)
+      return goTo(SameTarget.position(token), in: &scanner, countingRun: run)
     }
     guard scanner.skip("{\""), scanner.byte != UInt8(ascii: "$"), !token.hasPrefix("$") else {
       return false
@@ -77,11 +77,6 @@ enum LiteralText {
     else { return nil }
     scanner = next
     return count
-  }
-
-  private static func position(_ token: String) -> Int? {
-    guard let index = Int(token), index >= 0, String(index) == token else { return nil }
-    return index
   }
 
   /// How many bytes the string has that stands there.

@@ -57,7 +57,8 @@ struct SameTarget {
     CanonicalJSON.isReserved(key) && !key.hasPrefix("$$")
   }
 
-  private static func position(_ token: String) -> Int? {
+  /// The index that a token of a pointer is; `nil` for any other.
+  static func position(_ token: String) -> Int? {
     guard let index = Int(token), index >= 0, String(index) == token else { return nil }
     return index
   }

@@ -194,11 +194,7 @@ final class LogFile {
   /// Takes the lock that makes this process the one writer, and checks that the path still leads to
   /// this file.
   func lock() throws(LogError) {
-    guard Self.retrying({ system.lock(descriptor, LOCK_EX | LOCK_NB) }) == 0 else {
-      guard errno == EWOULDBLOCK else { throw Self.failure("lock", path) }
-      throw LogError(.inUse(holder: try? holder()), path: path)
-    }
-    isLocked = true
+    try lock(LOCK_EX)
     var named = stat()
     let own = try status()
     guard Self.retrying({ system.statusOfPath(path, &named) }) == 0 || errno == ENOENT else {
@@ -210,8 +206,10 @@ final class LogFile {
   }
 
   /// Keeps writers away while the file is read.
-  func lockForReading() throws(LogError) {
-    guard Self.retrying({ system.lock(descriptor, LOCK_SH | LOCK_NB) }) == 0 else {
+  func lockForReading() throws(LogError) { try lock(LOCK_SH) }
+
+  private func lock(_ kind: Int32) throws(LogError) {
+    guard Self.retrying({ system.lock(descriptor, kind | LOCK_NB) }) == 0 else {
       guard errno == EWOULDBLOCK else { throw Self.failure("lock", path) }
       throw LogError(.inUse(holder: try? holder()), path: path)
     }

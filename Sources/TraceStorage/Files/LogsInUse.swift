@@ -58,14 +58,7 @@ extension LogFiles {
 
   /// The names of the logs in a folder that were not closed; none of one that cannot be read.
   private static func leftOpen(in folder: String) -> [String] {
-    guard let stream = opendir(folder.isEmpty ? "." : folder) else { return [] }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = entryName(entry)
-      if name.hasSuffix(LogFormat.suffix + LogFormat.openSuffix) { names.append(name) }
-    }
-    return names.sorted { $0.precedesByUTF8($1) }
+    LogFiles.names(in: folder, endingIn: [LogFormat.suffix + LogFormat.openSuffix])
   }
 }
 

@@ -36,8 +36,8 @@ extension LogFiles {
     return head?.started.runId.hasSameUTF8(as: runId) ?? false
   }
 
-  /// The names of the logs in a folder, sorted by UTF-8.
-  private static func names(in folder: String) -> [String] {
+  /// The names in a folder that end like one of some, sorted by UTF-8; none of a folder that cannot be read.
+  static func names(in folder: String, endingIn endings: [String] = endings) -> [String] {
     guard let stream = opendir(folder.isEmpty ? "." : folder) else { return [] }
     defer { closedir(stream) }
     var names: [String] = []

@@ -1,5 +1,4 @@
 import AgentTrace
-import Glibc
 
 /// A position among the lines of a log. Steps over lines by their heads; reads the one it stands on
 /// when asked.
@@ -102,9 +101,6 @@ final class LineCursor {
 
   /// Bytes that were parsed or inflated again for what lines refer to.
   var repeatedBytes: Int { resolver.repeatedBytes }
-
-  /// The text of the current block.
-  var text: UnsafeBufferPointer<UInt8> { blocks.lines }
 
   /// The bytes of the current line, without `\n`; valid until the next step.
   var bytes: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(rebasing: blocks.lines[current]) }

@@ -1,5 +1,4 @@
 public import AgentTrace
-import Glibc
 
 /// Reads a run log from its beginning, in constant memory: one block, and a bounded cache of what
 /// later lines may refer to.
@@ -8,7 +7,7 @@ import Glibc
 /// wrong before that is damage. A block's checksum is checked before its first line is given out.
 ///
 /// Copies of a reader share one position.
-public struct LogReader: EventSource {
+public struct LogReader {
   /// How a log is read.
   public struct Options: Sendable {
     /// Whether reading goes on behind damage; see ``LogReader/damage``.

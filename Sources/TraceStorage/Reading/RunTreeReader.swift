@@ -362,10 +362,7 @@ public struct RunTreeReader {
   /// - Parameter folder: with its slash, or empty.
   package static func log(of runId: String, in folder: String) -> String? {
     guard !runId.isEmpty, runId.utf8.count <= 100,
-      runId.utf8.allSatisfy({ byte in
-        (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte)
-          || (0x61...0x7a).contains(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
-      })
+      runId.utf8.allSatisfy({ $0.isLetterOrDigit || "-_".utf8.contains($0) })
     else { return nil }
     return folder + runId + LogFormat.suffix
   }

@@ -86,12 +86,6 @@ struct LiteralTexts {
   /// Bytes of text that references in the line lead to.
   private(set) var referredBytes = 0
 
-  init(seq: UInt32, keys: TextKeyMaker, paths: PathTree) {
-    self.seq = seq
-    self.keys = keys
-    self.paths = paths
-  }
-
   mutating func find(in raw: Event, resolved: Event) {
     find(in: .object(raw.data), resolved: .object(resolved.data), path: PathTree.root)
   }
