@@ -1,5 +1,3 @@
-import AgentTrace
-import FilePaths
 import Glibc
 
 /// What tells whether a file is still the one that was read.

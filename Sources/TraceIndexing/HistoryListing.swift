@@ -1,4 +1,3 @@
-import AgentTrace
 import SQLite
 public import TraceJudging
 

@@ -1,5 +1,3 @@
-import AgentTrace
-
 /// The tables of an index. Docs/finding-runs.md shows them as they stand here.
 enum IndexSchema {
   /// What marks a database as an index of ours: `AEIX` in the header of the file

@@ -1,6 +1,4 @@
-import AgentTrace
 import SQLite
-import TraceStorage
 
 /// Which cases the runs of a folder were made for, as far as its index knows and still speaks of the
 /// files that are there. Only looks: the index is neither made nor refreshed.

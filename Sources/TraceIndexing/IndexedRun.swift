@@ -42,13 +42,6 @@ struct IndexedRun: Sendable {
   var elapsedMicroseconds = 0
   var events = 0
   var sealDigest: String?
-
-  init(path: String, stamp: FileStamp, status: Status, readFrom: ReadFrom) {
-    self.path = path
-    self.stamp = stamp
-    self.status = status
-    self.readFrom = readFrom
-  }
 }
 
 extension IndexedRun {

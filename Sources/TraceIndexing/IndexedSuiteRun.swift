@@ -1,5 +1,4 @@
 import AgentTrace
-import Glibc
 import SQLite
 import TraceJudging
 import TraceStorage

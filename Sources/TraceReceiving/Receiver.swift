@@ -1,5 +1,4 @@
 import AgentTrace
-import FilePaths
 import Glibc
 import Synchronization
 import TraceImporting

@@ -1,5 +1,4 @@
 import AgentTrace
-import FilePaths
 import Glibc
 public import TraceImporting
 import TraceStorage
@@ -170,10 +169,7 @@ struct RunWriter: Sendable {
   /// A trace's id as the name of a file: whatever else it holds than letters, digits, `-` and `_` is replaced, and then
   /// a digest keeps it apart from others.
   static func fileName(_ trace: String) -> String {
-    let isPlain = { (byte: UInt8) in
-      (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
-        || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
-    }
+    let isPlain = { (byte: UInt8) in byte.isLetterOrDigit || "-_".utf8.contains(byte) }
     if !trace.isEmpty, trace.utf8.count <= 80, trace.utf8.allSatisfy(isPlain),
       trace.utf8.first != UInt8(ascii: "-")
     {

@@ -1,5 +1,4 @@
 import SQLite
-import TraceImporting
 
 extension Spool {
   /// The pieces of a run that is to be made.

@@ -1,6 +1,4 @@
 import AgentTrace
-import CSQLite
-import Glibc
 import SQLite
 import Synchronization
 import TraceImporting

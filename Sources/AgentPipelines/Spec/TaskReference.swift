@@ -57,10 +57,7 @@ public struct TaskReference: Sendable, Hashable {
   /// Whether a text may be the id of a task: letters, digits, `-` and `_`, at most 100 of them.
   public static func isID(_ text: String) -> Bool {
     (1...100).contains(text.utf8.count)
-      && text.utf8.allSatisfy { byte in
-        (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte)
-          || (0x61...0x7a).contains(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
-      }
+      && text.utf8.allSatisfy { $0.isLetterOrDigit || "-_".utf8.contains($0) }
   }
 
   /// The task that it names; `nil` where it names none.

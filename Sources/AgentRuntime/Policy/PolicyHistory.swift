@@ -245,21 +245,6 @@ public struct PolicyHistory: Sendable {
   }
 }
 
-extension JSONValue {
-  /// About how much memory the value takes.
-  fileprivate var roughBytes: Int {
-    switch self {
-    case .string(let text), .lost(let text): 32 + text.utf8.count
-    case .bytes(let bytes): 32 + bytes.count
-    case .cut(_, let head): 48 + head.utf8.count
-    case .array(let elements): elements.reduce(32) { $0 + $1.roughBytes }
-    case .object(let object):
-      object.reduce(32) { $0 + 32 + $1.key.utf8.count + $1.value.roughBytes }
-    default: 32
-    }
-  }
-}
-
 // MARK: - Questions
 
 extension PolicyHistory {

@@ -42,15 +42,10 @@ public struct Event: Sendable, Hashable {
 extension Event {
   /// The event as one line of JSON without its `\n`: the envelope's keys in their fixed order, every
   /// value literal. A log's writer replaces what was said before; see Docs/log-format.md.
-  public func encodedLine() -> [UInt8] { encodedLine(data: .object(data), form: .log) }
-
-  /// The same with `data` replaced by its form on disk, in which nothing is escaped any more.
-  public func encodedLine(data: JSONValue) -> [UInt8] { encodedLine(data: data, form: .plain) }
-
-  private func encodedLine(data: JSONValue, form: CanonicalJSON.Form) -> [UInt8] {
+  public func encodedLine() -> [UInt8] {
     var line: [UInt8] = []
     appendEnvelopeHead(to: &line)
-    CanonicalJSON.append(data, to: &line, form: form)
+    CanonicalJSON.append(.object(data), to: &line, form: .log)
     appendEnvelopeTail(to: &line)
     return line
   }
@@ -142,12 +137,6 @@ public protocol EventSink: AnyObject {
 extension EventSink {
   /// They are, unless a sink says otherwise.
   public var needsDigests: Bool { true }
-}
-
-/// Yields a run's events, oldest first.
-public protocol EventSource {
-  /// The next event, or `nil` behind the last.
-  mutating func next() throws -> Event?
 }
 
 /// Keeps events in memory; for tests and for runs that need no file.

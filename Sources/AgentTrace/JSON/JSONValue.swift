@@ -189,3 +189,18 @@ extension JSONValue: CustomStringConvertible {
   /// The canonical form; for messages and tests.
   public var description: String { CanonicalJSON.string(self) }
 }
+
+extension JSONValue {
+  /// About how much memory the value takes.
+  package var roughBytes: Int {
+    switch self {
+    case .string(let text), .lost(let text): 32 + text.utf8.count
+    case .bytes(let bytes): 32 + bytes.count
+    case .cut(_, let head): 48 + head.utf8.count
+    case .array(let elements): elements.reduce(32) { $0 + $1.roughBytes }
+    case .object(let object):
+      object.reduce(32) { $0 + 32 + $1.key.utf8.count + $1.value.roughBytes }
+    default: 32
+    }
+  }
+}

@@ -104,14 +104,10 @@ public struct RedactionToken: Hashable, Sendable {
   private static func end(in bytes: [UInt8], from start: Int) -> Int? {
     var index = start
     while index < min(bytes.count, start + innerLimitBytes) {
-      switch bytes[index] {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"),
-        UInt8(ascii: "."), UInt8(ascii: ":"):
-        index += 1
-      default:
+      guard bytes[index].isLetterOrDigit || "_-.:".utf8.contains(bytes[index]) else {
         return index > start && bytes[index...].starts(with: closing) ? index + closing.count : nil
       }
+      index += 1
     }
     return nil
   }

@@ -72,3 +72,10 @@ extension String {
     return String(self[..<end])
   }
 }
+
+extension UInt8 {
+  /// Whether it is an ASCII letter or digit.
+  package var isLetterOrDigit: Bool {
+    (0x30...0x39).contains(self) || (0x41...0x5a).contains(self) || (0x61...0x7a).contains(self)
+  }
+}

@@ -39,13 +39,6 @@ public struct IndexRanges: Sendable, Hashable {
     return place < ranges.count && ranges[place].contains(index)
   }
 
-  /// The first index from `start` on that is not in it.
-  public func firstMissing(from start: Int) -> Int {
-    let place = self.place(of: start)
-    guard place < ranges.count, ranges[place].contains(start) else { return start }
-    return ranges[place].upperBound + 1
-  }
-
   /// Adds an index; says whether it was not there. Negative ones are never added.
   @discardableResult
   public mutating func insert(_ index: Int) -> Bool {

@@ -40,11 +40,6 @@ public struct NodeProgress: Sendable, Hashable {
   public var isReleased = false
   /// The run of its own that its last attempt is.
   public var run: TaskRun?
-
-  init(element: Int?, phase: Phase) {
-    self.element = element
-    self.phase = phase
-  }
 }
 
 /// How far a task of a pipeline is.

@@ -53,11 +53,6 @@ struct RPCError: Error, Sendable {
   var message: String
   var data: JSONValue?
 
-  init(code: Int, message: String) {
-    self.code = code
-    self.message = message
-  }
-
   init(_ value: JSONValue) {
     code = value["code"]?.intValue ?? 0
     message = value["message"]?.stringValue ?? "an error without a message"

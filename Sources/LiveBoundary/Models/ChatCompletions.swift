@@ -48,7 +48,7 @@ enum ChatCompletions {
     return body
   }
 
-  private static func tool(_ tool: ToolDefinition) -> JSONValue {
+  static func tool(_ tool: ToolDefinition) -> JSONValue {
     var function: JSONObject = [
       "name": .string(WireNames.wireName(ofTool: tool.name)), "parameters": tool.inputSchema.schema,
     ]

@@ -22,15 +22,7 @@ enum OllamaChat {
       "model": .string(model), "messages": .array(messages), "stream": .bool(stream),
     ]
     if !prompt.tools.isEmpty, settings.toolChoice != GenerationSettings.ToolChoice.none {
-      body["tools"] = .array(
-        prompt.tools.map { tool in
-          var function: JSONObject = [
-            "name": .string(WireNames.wireName(ofTool: tool.name)),
-            "parameters": tool.inputSchema.schema,
-          ]
-          if !tool.description.isEmpty { function["description"] = .string(tool.description) }
-          return ["type": "function", "function": .object(function)]
-        })
+      body["tools"] = .array(prompt.tools.map(ChatCompletions.tool))
     }
     var options = JSONObject()
     options["num_predict"] = settings.maxOutputTokens.map { JSONValue($0) }

@@ -1,3 +1,4 @@
+import FilePaths
 import Glibc
 
 /// The processes of this machine as `/proc` tells of them (proc(5)).
@@ -16,9 +17,7 @@ struct ProcessTable {
     if let folder = opendir("/proc") {
       defer { closedir(folder) }
       while let item = readdir(folder) {
-        let name = withUnsafePointer(to: &item.pointee.d_name) {
-          $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-        }
+        let name = entryName(item)
         if let process = pid_t(name), let entry = Self.entry(of: process) { entries.append(entry) }
       }
     }

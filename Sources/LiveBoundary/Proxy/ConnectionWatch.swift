@@ -1,3 +1,4 @@
+import FilePaths
 import Glibc
 import Synchronization
 
@@ -86,9 +87,7 @@ public final class ConnectionWatch: Sendable {
     defer { closedir(folder) }
     var inodes: [String] = []
     while let item = readdir(folder) {
-      let name = withUnsafePointer(to: &item.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
+      let name = entryName(item)
       let target = withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
         guard let start = buffer.baseAddress else { return "" }
         let count = readlink("/proc/\(process)/fd/\(name)", start, 64)

@@ -1,3 +1,5 @@
+import AgentTrace
+
 /// Where a proxy passes requests on to, and what tells a command to send them to the proxy.
 public struct ProxyRoutes: Sendable, Hashable {
   /// One provider.
@@ -121,12 +123,7 @@ public struct ProxyRoutes: Sendable, Hashable {
   }
 
   private static func isName(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-      true
-    default: false
-    }
+    byte.isLetterOrDigit || "-_".utf8.contains(byte)
   }
 
   /// The variables that a command gets, so that its clients ask the proxy at a port; `nil` for one that it does not

@@ -113,12 +113,7 @@ struct CutEdges {
 
   /// What tokens are made of.
   private static func isOfToken(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    default: "+/=_-.~%:".utf8.contains(byte)
-    }
+    byte.isLetterOrDigit || "+/=_-.~%:".utf8.contains(byte)
   }
 
   /// Without the lines that a key goes on in whose beginning was cut off.
