@@ -1,3 +1,4 @@
+import FilePaths
 import Glibc
 
 /// What tells whether a file is still the one that was read.

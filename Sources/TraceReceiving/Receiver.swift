@@ -1,4 +1,5 @@
 import AgentTrace
+import FilePaths
 import Glibc
 import Synchronization
 import TraceImporting

@@ -1,4 +1,5 @@
 import AgentTrace
+import FilePaths
 import Glibc
 public import TraceImporting
 import TraceStorage
