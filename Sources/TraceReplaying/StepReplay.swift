@@ -110,11 +110,6 @@ extension StepReplay {
     throw ReplayError(code: .noSuchEvent(seq, last: reader.nextSeq - 1), path: path)
   }
 
-  /// The packet that the model saw before it decided; the last one where it was asked again.
-  public var context: ContextPacket? {
-    events.last { $0.type == .contextBuilt }.flatMap { try? ContextPacket(decoding: $0.data) }
-  }
-
   /// The step as one JSON object: what a program may read. Event data stand as in the log, references
   /// resolved.
   public var json: JSONValue {

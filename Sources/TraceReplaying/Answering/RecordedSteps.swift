@@ -370,27 +370,13 @@ extension RecordingError: CustomStringConvertible {
 extension Event {
   /// About how much memory the event takes: what its texts hold, and something for each value.
   fileprivate var approximateBytes: Int {
-    guard type == .contextBuilt else { return 256 + JSONValue.object(data).approximateBytes }
+    guard type == .contextBuilt else { return 256 + JSONValue.object(data).roughBytes }
     // The items of a packet are held besides, and mostly those of the one before.
     var (data, items) = (data, 0)
     for pointer in ContextPacket.listPointers {
       items += JSONValue.object(data)[pointer]?.arrayValue?.count ?? 0
     }
     for key in ContextPacket.listPointers.compactMap(\.tokens.first) { data[key] = nil }
-    return 256 + 48 * items + JSONValue.object(data).approximateBytes
-  }
-}
-
-extension JSONValue {
-  fileprivate var approximateBytes: Int {
-    switch self {
-    case .string(let text), .lost(let text): 32 + text.utf8.count
-    case .bytes(let bytes): 32 + bytes.count
-    case .cut(_, let head): 48 + head.utf8.count
-    case .array(let elements): elements.reduce(32) { $0 + $1.approximateBytes }
-    case .object(let object):
-      object.reduce(32) { $0 + 32 + $1.key.utf8.count + $1.value.approximateBytes }
-    default: 32
-    }
+    return 256 + 48 * items + JSONValue.object(data).roughBytes
   }
 }

@@ -53,11 +53,6 @@ public final class ReplayingBoundary: Boundary {
   private let firstFailure = FirstFailure()
   private let lists = RecordedLists()
 
-  /// Answers from a log.
-  ///
-  /// - Throws: as `RecordedSteps.init(path:)`.
-  public convenience init(path: String) throws { self.init(try RecordedSteps(path: path)) }
-
   /// Answers from a recording at its beginning, or at that of a session.
   ///
   /// - Parameters:

@@ -104,7 +104,7 @@ public struct ComparedRun: Sendable {
       try reading.take(event, path: path)
     }
     if hasChildren { reading = try Self.tree(path, ignored) }
-    self.init(reading.finished(path: reader.path))
+    self = reading.finished(path: reader.path)
     ending = reader.ending
     holes = reader.holes
   }
@@ -125,10 +125,8 @@ public struct ComparedRun: Sendable {
   ) throws(ComparingError) {
     var reading = Reading(ignored: ignored)
     for event in events { try reading.take(event, path: path) }
-    self.init(reading.finished(path: path))
+    self = reading.finished(path: path)
   }
-
-  private init(_ run: ComparedRun) { self = run }
 
   private init(path: String, start: ComparedValue, usage: ComparedValue) {
     self.path = path

@@ -43,11 +43,6 @@ public struct JSONDifferences {
     }
   }
 
-  private init(pairing: Pairing, visit: @escaping Visit) {
-    self.pairing = pairing
-    self.visit = visit
-  }
-
   private mutating func tell(_ left: JSONValue?, _ right: JSONValue?, _ place: JSONPointer) {
     if !isOver { isOver = !visit(place, left, right) }
   }

@@ -20,8 +20,6 @@ struct ForkPlan {
   var history: ContextHistory
   /// The agent files and policies that what both share was made with, by their digests.
   var files: [SharedFiles]
-  /// The parent's times: of the last shared event, and of the one that an edited result replaces.
-  var t: Int
 
   /// An agent file and a policy that a part of a run was made with.
   struct SharedFiles: Hashable {
@@ -60,7 +58,6 @@ extension ForkPlan {
     refs = scan.refs
     editedResult = scan.editedResult
     history = scan.history
-    t = scan.t
     self.started = started
     files =
       [SharedFiles(agentDigest: started.agentDigest, policyDigest: started.policyDigest)]
@@ -81,7 +78,6 @@ private struct Scan {
   var sharedPacket: ContextPacket?
   var editedResult: ForkPlan.EditedResult?
   var refs: [String] = ["system", "goal"]
-  var t = 0
 
   private var nextSeq = 0
   private var lastStep = 0
@@ -112,7 +108,6 @@ private struct Scan {
     lastStep = max(lastStep, event.step)
     if edits.result != nil, try takeForResult(event) { return }
     try note(event)
-    t = max(t, event.t)
     guard case .event(event.seq) = point, edits.result == nil else { return }
     if edits.reply == nil {
       if event.type == .stop { throw error(.stopped(event.seq)) }

@@ -77,8 +77,6 @@ struct DifferingFields {
   private(set) var fields: [Divergence.Field] = []
   private(set) var count = 0
 
-  init() {}
-
   /// Of events of different types only that is said.
   init(recorded: Event, now: Event) {
     guard recorded.type == now.type else {

@@ -15,7 +15,6 @@ struct Explanation {
   private let errorsInARow: Int
   private let started: RunStarted
   private let agent: AgentDefinition
-  private let part: RecordedParts.Part
   private let files: RecordedFiles
 
   init(
@@ -28,7 +27,6 @@ struct Explanation {
     errorsInARow = difference.errorsInARow
     self.started = started
     self.agent = agent
-    self.part = part
     files = RecordedFiles(part, agent)
     if let asked = difference.asked, asked.kind == .tool {
       explain(
