@@ -1,5 +1,4 @@
 import AgentTrace
-import TraceMatching
 
 /// How what is asked now relates to what was asked when a case was accepted.
 ///

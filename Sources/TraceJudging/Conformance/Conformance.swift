@@ -53,7 +53,10 @@ package struct ConformanceBook {
   /// Those of each expectation, of what several of them share, and those on which others err.
   package static var ofExpectations: ConformanceBook {
     var book = ConformanceBook()
-    for kind in Expectations.kinds { kind.addConformance(to: &book) }
+    for kind in Expectations.kinds {
+      book.rule = kind.key
+      kind.addConformance(to: &book)
+    }
     book.addArguments()
     book.addOrigins()
     book.addUnreadCalls()

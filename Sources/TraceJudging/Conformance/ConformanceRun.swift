@@ -83,10 +83,16 @@ package struct ConformanceRun: Sendable {
   }
 
   /// One call in each decision, an answer, a stop.
-  package init(_ tools: String...) {
+  package init(_ tools: String...) { self.init(calls: tools.map { Call($0) }) { $0.end() } }
+  init(_ first: Call, _ more: Call...) { self.init(calls: [first] + more) { $0.end() } }
+
+  /// One call in each decision, and a tear behind them.
+  init(torn tools: String...) { self.init(calls: tools.map { Call($0) }) { $0.tear() } }
+
+  private init(calls: [Call], _ finish: (inout ConformanceRun) -> Void) {
     self.init { run in
-      for tool in tools { run.decide(Call(tool)) }
-      run.end()
+      for call in calls { run.decide(call) }
+      finish(&run)
     }
   }
 

@@ -3,8 +3,6 @@ import AgentTrace
 extension ConformanceBook {
   /// Inputs on which published evaluators were seen to answer wrongly.
   mutating func addPeers() {
-    typealias Run = ConformanceRun
-    typealias Call = ConformanceRun.Call
     rule = "toolsCalled"
 
     peer = "agentevals 0.0.9 superset"
@@ -14,17 +12,10 @@ extension ConformanceBook {
     ]
     add(
       "an assignment exists where a greedy match finds none", both,
-      on: Run { run in
-        run.decide(Call("s", more))
-        run.decide(Call("s", some))
-        run.end()
-      }, is: .pass)
+      on: Run(Call("s", more), Call("s", some)), is: .pass)
 
     peer = "agentevals 0.0.9 subset"
-    let extra = Run { run in
-      run.decide(Call("s", ["q": 1, "extra": 2]))
-      run.end()
-    }
+    let extra = Run(Call("s", ["q": 1, "extra": 2]))
     add(
       "more arguments than asked: allowed by an object",
       ["toolsCalled": [["tool": "s", "input": ["q": 1]]]], on: extra, is: .pass)
@@ -76,10 +67,7 @@ extension ConformanceBook {
 
     peer = "tau2 with compare_args: null"
     let order: JSONValue = ["orderId": "1", "reason": "broken"]
-    let short = Run { run in
-      run.decide(Call("cancel", ["orderId": "1"]))
-      run.end()
-    }
+    let short = Run(Call("cancel", ["orderId": "1"]))
     add(
       "a needed argument is left out", ["toolsCalled": [["tool": "cancel", "input": order]]],
       on: short, is: .fail)

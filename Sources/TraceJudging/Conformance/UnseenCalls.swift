@@ -141,10 +141,7 @@ extension ConformanceBook {
       is: .unverifiable)
 
     rule = "status: returned"
-    let returned = Run { run in
-      run.decide(Call("a", [:], .returned(1)))
-      run.end()
-    }
+    let returned = Run(Call("a", [:], .returned(1)))
     for (title, expected, outcome) in [
       ("it was called", ["toolsCalled": ["a"]], .pass),
       ("and is not allowed", ["toolsNotCalled": ["a"]], .fail),

@@ -51,11 +51,15 @@ protocol Expectation: Sendable, Hashable {
   ///   by value.
   static func isAtLeastAsStrict(_ change: AskedChange) -> Bool
 
-  /// Adds its edge cases.
+  /// Adds its edge cases; the word that they are about is its key unless it says another.
   static func addConformance(to book: inout ConformanceBook)
 }
 
 extension Expectation {
+  /// What its edge cases are written with.
+  typealias Run = ConformanceRun
+  typealias Call = ConformanceRun.Call
+
   /// Whether another one is the same.
   fileprivate func isEqual(to other: any Expectation) -> Bool {
     (other as? Self).map { $0 == self } ?? false

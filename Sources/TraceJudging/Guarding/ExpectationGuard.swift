@@ -1,5 +1,4 @@
 public import AgentTrace
-import TraceMatching
 
 /// Holds a run against expectations while it goes on, with the judge that holds its log against them
 /// afterwards.

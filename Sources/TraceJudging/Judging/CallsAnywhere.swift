@@ -1,5 +1,4 @@
 import AgentTrace
-import TraceMatching
 
 /// Judges an order of calls of which some may stand elsewhere.
 ///

@@ -1,5 +1,4 @@
 public import AgentTrace
-import TraceMatching
 
 /// What of a run the words beyond calls, stop and answer speak of, gathered event by event.
 ///

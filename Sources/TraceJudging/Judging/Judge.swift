@@ -1,5 +1,4 @@
 public import AgentTrace
-import TraceMatching
 
 /// Holds a run against what a case expects of it. Pure: the same trajectory and expectations give the
 /// same judgement, byte for byte.

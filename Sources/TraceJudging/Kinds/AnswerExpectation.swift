@@ -92,9 +92,6 @@ struct AnswerExpectation: Expectation {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    typealias Run = ConformanceRun
-    typealias Call = ConformanceRun.Call
-    book.rule = key
     func said(_ text: String) -> Run { Run { run in run.end(text) } }
     book.add("a plain text is the whole answer", [key: "done"], on: said("done"), is: .pass)
     book.add("a part of it is not", [key: "done"], on: said("all done"), is: .fail)

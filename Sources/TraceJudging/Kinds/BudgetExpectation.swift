@@ -112,9 +112,6 @@ struct BudgetExpectation: Expectation {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    typealias Run = ConformanceRun
-    typealias Call = ConformanceRun.Call
-    book.rule = "budget"
     let run = Run { run in
       run.think(tokens: 600, cost: 0.02)
       run.decide(Call("search").taking(seconds: 2))

@@ -1,5 +1,4 @@
 import AgentTrace
-import TraceMatching
 
 /// Runs of the tree, each by itself, meet expectations of their own.
 struct CallersExpectation: Expectation {
@@ -94,8 +93,6 @@ struct CallersExpectation: Expectation {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    typealias Run = ConformanceRun
-    book.rule = key
     book.add(
       "the root is a caller too", [key: ["agent": ["stopReason": "success"]]], on: .init("a"),
       is: .pass)

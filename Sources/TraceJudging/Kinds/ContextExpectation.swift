@@ -119,9 +119,6 @@ struct ContextExpectation: Expectation {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    typealias Run = ConformanceRun
-    typealias Call = ConformanceRun.Call
-    book.rule = "context"
     let run = Run { run in
       run.see(tools: ["search"], text: "hello", tokens: 10)
       run.decide(Call("search"))

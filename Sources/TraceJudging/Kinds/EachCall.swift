@@ -129,24 +129,14 @@ struct EachCall: Expectation {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    typealias Run = ConformanceRun
-    typealias Call = ConformanceRun.Call
-    book.rule = key
-    let euro = Run { run in
-      run.decide(Call("pay", ["amount": 5, "currency": "EUR", "traceId": "x"]))
-      run.end()
-    }
+    let euro = Run(Call("pay", ["amount": 5, "currency": "EUR", "traceId": "x"]))
     let each: JSONValue = ["eachCall": [["tool": "pay", "input": ["amount": ["$lte": 10]]]]]
     book.add("every call is so", each, on: euro, is: .pass)
     book.add("no call, so nothing is said", each, on: Run("a"), is: .notExercised)
     book.add(
       "one that is not so",
       each,
-      on: Run { run in
-        run.decide(Call("pay", ["amount": 5]))
-        run.decide(Call("pay", ["amount": 50]))
-        run.end()
-      }, is: .fail)
+      on: Run(Call("pay", ["amount": 5]), Call("pay", ["amount": 50])), is: .fail)
   }
 }
 

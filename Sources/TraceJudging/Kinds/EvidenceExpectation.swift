@@ -61,9 +61,6 @@ struct EvidenceExpectation: Expectation {
   func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] { run.evidence(rule) }
 
   static func addConformance(to book: inout ConformanceBook) {
-    typealias Run = ConformanceRun
-    typealias Call = ConformanceRun.Call
-    book.rule = "evidence"
     func cited(
       _ refs: [String], shown: [String]? = ["1.1.0"], placed: [String] = [],
       _ fate: Run.Fate = .ok()

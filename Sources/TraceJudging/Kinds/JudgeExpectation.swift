@@ -108,9 +108,6 @@ struct JudgeExpectation: Expectation {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    typealias Run = ConformanceRun
-    typealias Call = ConformanceRun.Call
-    book.rule = "judge"
     func asked(_ more: JSONObject = [:]) -> JSONValue {
       var rubric: JSONObject = ["model": "grader.yaml", "rubric": "The answer is polite."]
       for member in more { rubric[member.key] = member.value }
@@ -136,10 +133,7 @@ struct JudgeExpectation: Expectation {
       "no answer to judge", asked(), on: Run { $0.stop(.blocked) }, graded: [.pass], is: .fail)
     book.add(
       "a torn log", asked(),
-      on: Run { run in
-        run.decide(Call("a"))
-        run.tear()
-      }, graded: [.pass], is: .unverifiable)
+      on: Run(torn: "a"), graded: [.pass], is: .unverifiable)
   }
 }
 

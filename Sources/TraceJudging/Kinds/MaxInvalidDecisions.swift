@@ -30,9 +30,6 @@ struct MaxInvalidDecisions: CountLimit {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    typealias Run = ConformanceRun
-    typealias Call = ConformanceRun.Call
-    book.rule = key
     let invalid = Run { run in
       run.decide(Call("a"), isInvalid: true)
       run.decide(Call("a"))

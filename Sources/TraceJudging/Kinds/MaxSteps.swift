@@ -27,15 +27,9 @@ struct MaxSteps: CountLimit {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    typealias Run = ConformanceRun
-    typealias Call = ConformanceRun.Call
-    book.rule = key
     book.add("as many steps as allowed", [key: 2], on: Run("a"), is: .pass)
     book.add("a step too many", [key: 1], on: Run("a"), is: .fail)
-    let torn = Run { run in
-      run.decide(Call("a"))
-      run.tear()
-    }
+    let torn = Run(torn: "a")
     book.add("there may be more behind a tear", [key: 5], on: torn, is: .unverifiable)
     book.add("there are too many before it", [key: 0], on: torn, is: .fail)
   }

@@ -68,9 +68,6 @@ struct MemoryExpectation: Expectation {
   func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] { rules.map(run.memory) }
 
   static func addConformance(to book: inout ConformanceBook) {
-    typealias Run = ConformanceRun
-    typealias Call = ConformanceRun.Call
-    book.rule = "memory"
     let notes = Run { run in
       run.remember("allergies", ["nuts"])
       run.remember("city", "Rome", isWritten: true)

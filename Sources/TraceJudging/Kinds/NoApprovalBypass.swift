@@ -41,41 +41,24 @@ struct NoApprovalBypass: Expectation {
   func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] { [run.noApprovalBypass()] }
 
   static func addConformance(to book: inout ConformanceBook) {
-    typealias Run = ConformanceRun
-    typealias Call = ConformanceRun.Call
-    let approved = Run { run in
-      run.decide(Call("pay", ["amount": 5]).ruled(.approvalRequired, granted: true))
-      run.end()
-    }
-    book.rule = "noApprovalBypass"
+    let approved = Run(Call("pay", ["amount": 5]).ruled(.approvalRequired, granted: true))
     let bypass: JSONValue = ["noApprovalBypass": true]
     book.add("asked and granted", bypass, on: approved, is: .pass)
     book.add("nothing was ever asked", bypass, on: Run("a"), is: .notExercised)
     book.add(
       "asked, and run without an answer", bypass,
-      on: Run { run in
-        run.decide(Call("pay").ruled(.approvalRequired))
-        run.end()
-      }, is: .fail)
+      on: Run(Call("pay").ruled(.approvalRequired)), is: .fail)
     book.add(
       "refused by a person, and run", bypass,
-      on: Run { run in
-        run.decide(Call("pay").ruled(.approvalRequired, granted: false))
-        run.end()
-      }, is: .fail)
+      on: Run(Call("pay").ruled(.approvalRequired, granted: false)), is: .fail)
     book.add(
       "denied by policy, and run", bypass,
-      on: Run { run in
-        run.decide(Call("pay").ruled(.deny))
-        run.end()
-      }, is: .fail)
+      on: Run(Call("pay").ruled(.deny)), is: .fail)
     book.add(
       "an approval of other arguments", bypass,
-      on: Run { run in
-        run.decide(Call("pay", ["amount": 1]).ruled(.approvalRequired, granted: true))
-        run.decide(Call("pay", ["amount": 9]).ruled(.approvalRequired))
-        run.end()
-      }, is: .fail)
+      on: Run(
+        Call("pay", ["amount": 1]).ruled(.approvalRequired, granted: true),
+        Call("pay", ["amount": 9]).ruled(.approvalRequired)), is: .fail)
     for (title, scope, isCovered) in [
       ("one approval, and the same again", .once, false), ("for two calls", .calls(2), true),
       ("for this input", .input, true), ("as logs had it before", nil, true),

@@ -121,9 +121,6 @@ struct NoExtraCalls: Expectation {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    typealias Run = ConformanceRun
-    typealias Call = ConformanceRun.Call
-    book.rule = "extra"
     book.add(
       "no other call, in any order", ["toolsCalled": ["b", "a"], "extra": "forbid"],
       on: Run("a", "b"), is: .pass)

@@ -135,9 +135,6 @@ struct NoRepeatedSideEffect: Expectation {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    typealias Run = ConformanceRun
-    typealias Call = ConformanceRun.Call
-    book.rule = "noRepeatedSideEffect"
     func token(_ text: String) -> JSONValue {
       JSONNumber(token: text).map(JSONValue.number) ?? .null
     }

@@ -63,9 +63,6 @@ struct OrderOfCalls: Expectation {
   func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] { [] }
 
   static func addConformance(to book: inout ConformanceBook) {
-    typealias Run = ConformanceRun
-    typealias Call = ConformanceRun.Call
-    book.rule = key
     let parallel = Run { run in
       run.decide(Call("b"), Call("a"))
       run.end()
@@ -101,11 +98,7 @@ struct OrderOfCalls: Expectation {
         "so often proposed, and none left over: \(list)",
         ["toolsProposed": list, "order": "in_order"], on: twice, is: outcome)
     }
-    let doubtful = Run { run in
-      run.decide(Call("pay"))
-      run.decide(Call("pay", [:], .effectUnknown))
-      run.end()
-    }
+    let doubtful = Run(Call("pay"), Call("pay", [:], .effectUnknown))
     for (most, outcome) in [(1, .unverifiable), (2, .pass)] as [(Int, Outcome)] {
       book.add(
         "a call that was cut off, where \(most) may be",

@@ -1,5 +1,4 @@
 import AgentTrace
-import TraceMatching
 
 /// Which verdicts and approvals there were.
 struct PolicyExpectation: Expectation {
@@ -75,13 +74,7 @@ struct PolicyExpectation: Expectation {
   func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] { lists.map(run.counted) }
 
   static func addConformance(to book: inout ConformanceBook) {
-    typealias Run = ConformanceRun
-    typealias Call = ConformanceRun.Call
-    book.rule = "policy"
-    let denied = Run { run in
-      run.decide(Call("rm", ["path": "/"], .refused).ruled(.deny, by: "no-rm"))
-      run.end()
-    }
+    let denied = Run(Call("rm", ["path": "/"], .refused).ruled(.deny, by: "no-rm"))
     book.add(
       "a verdict by its rule",
       ["policy": ["given": [["verdict": "deny", "tool": "rm", "rule": "no-rm", "times": 1]]]],
@@ -93,10 +86,7 @@ struct PolicyExpectation: Expectation {
     book.add(
       "a verdict that must not be", ["policy": ["notGiven": [["verdict": "deny"]]]], on: denied,
       is: .fail)
-    let approved = Run { run in
-      run.decide(Call("pay", ["amount": 5]).ruled(.approvalRequired, granted: true))
-      run.end()
-    }
+    let approved = Run(Call("pay", ["amount": 5]).ruled(.approvalRequired, granted: true))
     book.add(
       "asked, and approved by somebody",
       [

@@ -62,9 +62,6 @@ struct ProgramExpectation: Expectation {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    typealias Run = ConformanceRun
-    typealias Call = ConformanceRun.Call
-    book.rule = key
     book.add(
       "a program that was not started", ["exec": [["command": ["./check"]]]], on: Run("a"),
       is: .unverifiable)

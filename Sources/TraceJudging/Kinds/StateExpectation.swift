@@ -46,9 +46,6 @@ struct StateExpectation: Expectation {
   func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] { rules.map(run.state) }
 
   static func addConformance(to book: inout ConformanceBook) {
-    typealias Run = ConformanceRun
-    typealias Call = ConformanceRun.Call
-    book.rule = "state"
     book.add(
       "a place of the final state", ["state": ["/totals/steps": 2, "/stop/reason": "success"]],
       on: Run("a"), is: .pass)
@@ -57,10 +54,7 @@ struct StateExpectation: Expectation {
     book.add("nothing there", ["state": ["/question": ["$absent": true]]], on: Run("a"), is: .pass)
     book.add(
       "a torn log has no final state", ["state": ["/totals/steps": 1]],
-      on: Run { run in
-        run.decide(Call("a"))
-        run.tear()
-      }, is: .unverifiable)
+      on: Run(torn: "a"), is: .unverifiable)
   }
 }
 

@@ -78,7 +78,6 @@ struct StopReasonExpectation: Expectation {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    book.rule = key
     book.add("the reason it stopped for", ["stopReason": "success"], on: .init("a"), is: .pass)
     book.add("another reason", ["stopReason": "blocked"], on: .init("a"), is: .fail)
     book.add(

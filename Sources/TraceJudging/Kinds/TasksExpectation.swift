@@ -116,7 +116,6 @@ struct TasksExpectation: Expectation {
   func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] { rules.map(run.tasks) }
 
   static func addConformance(to book: inout ConformanceBook) {
-    book.rule = key
     let run = ConformanceRun.pipeline
     func add(_ title: String, _ expected: JSONValue, is outcome: Outcome) {
       book.add(title, ["tasks": expected], on: run, is: outcome)

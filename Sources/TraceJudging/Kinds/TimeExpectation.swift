@@ -107,8 +107,6 @@ struct TimeExpectation: Expectation {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    typealias Run = ConformanceRun
-    typealias Call = ConformanceRun.Call
     func time(_ rule: JSONValue) -> JSONValue { ["time": [rule]] }
     let ab = Run("a", "b")
     book.rule = "time: eventually"
@@ -116,11 +114,7 @@ struct TimeExpectation: Expectation {
     book.add("it does not", time(["eventually": "c"]), on: ab, is: .fail)
     book.add("too late", time(["eventually": "b", "within": 1]), on: ab, is: .fail)
     book.add("any of several", time(["eventually": ["c", "b"]]), on: ab, is: .pass)
-    let torn = Run { run in
-      run.decide(Call("a"))
-      run.decide(Call("b"))
-      run.tear()
-    }
+    let torn = Run(torn: "a", "b")
     book.add("it may stand behind the tear", time(["eventually": "c"]), on: torn, is: .unverifiable)
     book.add(
       "behind the tear it would be too late", time(["eventually": "c", "within": 1]), on: torn,
@@ -141,10 +135,7 @@ struct TimeExpectation: Expectation {
     }
     book.add(
       "one decision is no before", time(["expect": "a", "before": "b"]), on: together, is: .fail)
-    let approved = Run { run in
-      run.decide(Call("refund", ["id": "1"]).ruled(.approvalRequired, granted: true))
-      run.end()
-    }
+    let approved = Run(Call("refund", ["id": "1"]).ruled(.approvalRequired, granted: true))
     book.add(
       "an approval before the call that it lets through",
       time(["expect": ["approval": "granted", "by": "ana"], "before": "refund"]), on: approved,
@@ -174,11 +165,7 @@ struct TimeExpectation: Expectation {
     book.add(
       "a failed call and another try",
       time(["expect": "a", "after": ["returned": ["tool": "a", "status": "error"]]]),
-      on: Run { run in
-        run.decide(Call("a", [:], .error()))
-        run.decide(Call("a"))
-        run.end()
-      }, is: .pass)
+      on: Run(Call("a", [:], .error()), Call("a")), is: .pass)
     book.add(
       "it may come behind the tear", time(["expect": "c", "after": "b"]), on: torn,
       is: .unverifiable)
@@ -210,11 +197,7 @@ struct TimeExpectation: Expectation {
     book.add(
       "long after", time(["never": "b", "after": "a", "within": 1]), on: Run("a", "c", "b"),
       is: .pass)
-    let denied = Run { run in
-      run.decide(Call("rm", [:], .refused).ruled(.deny, by: "no-rm"))
-      run.decide(Call("a"))
-      run.end()
-    }
+    let denied = Run(Call("rm", [:], .refused).ruled(.deny, by: "no-rm"), Call("a"))
     book.add(
       "after a denial", time(["never": "a", "after": ["verdict": "deny", "rule": "no-*"]]),
       on: denied, is: .fail)

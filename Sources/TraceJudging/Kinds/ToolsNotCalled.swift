@@ -51,20 +51,11 @@ struct ToolsNotCalled: Expectation {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    typealias Run = ConformanceRun
-    typealias Call = ConformanceRun.Call
-    book.rule = key
     book.add("it was not called", ["toolsNotCalled": ["del*"]], on: Run("a"), is: .pass)
-    let unknown = Run { run in
-      run.decide(Call("a", [:], .effectUnknown))
-      run.end()
-    }
+    let unknown = Run(Call("a", [:], .effectUnknown))
     book.add(
       "and may have done what is forbidden", ["toolsNotCalled": ["a"]], on: unknown, is: .fail)
-    let torn = Run { run in
-      run.decide(Call("a"))
-      run.tear()
-    }
+    let torn = Run(torn: "a")
     book.add(
       "behind a tear anything may stand", ["toolsNotCalled": ["b"]], on: torn, is: .unverifiable)
     book.add("what stands before a tear stands", ["toolsNotCalled": ["a"]], on: torn, is: .fail)

@@ -53,14 +53,8 @@ struct ToolsNotProposed: Expectation {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    typealias Run = ConformanceRun
-    typealias Call = ConformanceRun.Call
-    book.rule = key
     book.add("nobody proposed it", ["toolsNotProposed": ["b"]], on: Run("a"), is: .pass)
-    let refused = Run { run in
-      run.decide(Call("a", [:], .refused))
-      run.end()
-    }
+    let refused = Run(Call("a", [:], .refused))
     book.add(
       "a refused call was proposed all the same", ["toolsNotProposed": ["a"]], on: refused,
       is: .fail)

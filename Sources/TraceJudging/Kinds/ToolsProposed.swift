@@ -92,14 +92,8 @@ struct ToolsProposed: Expectation {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    typealias Run = ConformanceRun
-    typealias Call = ConformanceRun.Call
-    book.rule = key
     book.add("nobody proposed it", ["toolsProposed": ["b"]], on: Run("a"), is: .fail)
-    let refused = Run { run in
-      run.decide(Call("a", [:], .refused))
-      run.end()
-    }
+    let refused = Run(Call("a", [:], .refused))
     book.add("a refused call was proposed", ["toolsProposed": ["a"]], on: refused, is: .pass)
   }
 }

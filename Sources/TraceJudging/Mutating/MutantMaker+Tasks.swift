@@ -1,5 +1,4 @@
 import AgentTrace
-import TraceMatching
 
 /// Tasks of a pipeline that go another way: skipped, begun too soon, with another output, not undone.
 extension MutantMaker {
