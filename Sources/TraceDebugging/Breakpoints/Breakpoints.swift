@@ -1,5 +1,4 @@
 import AgentTrace
-import TraceMatching
 
 /// The breakpoints of a session, and the way to the next one.
 struct Breakpoints {

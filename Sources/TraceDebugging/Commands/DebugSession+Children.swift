@@ -1,6 +1,4 @@
 import AgentTrace
-import TraceReplaying
-import TraceReporting
 import TraceStorage
 
 /// A run that was left for one below it, as it was.

@@ -1,5 +1,4 @@
 import AgentTrace
-import TraceReporting
 
 extension FullScreen {
   private var stateRows: Int { size.rows >= 24 ? 5 : size.rows >= 14 ? 3 : 0 }

@@ -1,5 +1,4 @@
 import AgentTrace
-import TraceReporting
 
 extension FullScreen {
   var help: [TextLine] {

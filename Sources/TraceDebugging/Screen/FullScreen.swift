@@ -1,6 +1,4 @@
 import AgentTrace
-import TraceReporting
-import TraceStorage
 
 /// The debugger on a whole screen: a timeline on the left, the selected event on the right, the state
 /// below. Takes keys and makes frames; what a terminal is, it does not know.

@@ -1,6 +1,5 @@
 import AgentTrace
 import TraceReplaying
-import TraceReporting
 
 extension Page {
   private static let differenceLimit = 1_000

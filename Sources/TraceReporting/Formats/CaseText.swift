@@ -1,4 +1,3 @@
-import AgentTrace
 import TraceJudging
 
 /// What a report tells of one case, in lines that no terminal, page or parser acts on.

@@ -1,4 +1,3 @@
-import AgentTrace
 import TraceJudging
 
 /// Results as JUnit XML: the part of its dialects that GitLab, CircleCI, Jenkins and Buildkite share.
