@@ -27,7 +27,6 @@ public struct GatheredFacts: Sendable {
     var approval: Approval
 
     var callId: String { approval.callId }
-    var actionId: String { approval.actionId }
     var isGranted: Bool { approval.granted }
     var by: String { approval.by }
   }

@@ -23,10 +23,6 @@ public struct PairedOutcomes: Sendable, Hashable {
   public var count: Int { bothPass + onlyBefore + onlyNow + bothFail }
   /// Those that differ: nothing else speaks for or against a change.
   public var differing: Int { onlyBefore + onlyNow }
-  /// Now against before, as a share of all cases; `nil` without cases.
-  public var difference: Double? {
-    count == 0 ? nil : Double(onlyNow - onlyBefore) / Double(count)
-  }
 
   /// The exact test of McNemar (Psychometrika 12, 1947): how likely a difference this large is, either way,
   /// where there is none. 1 where nothing differs.
@@ -58,46 +54,6 @@ public struct PairedOutcomes: Sendable, Hashable {
   /// The same for a change to the worse only: the mixture is over shares above one half.
   public var worseningEvidence: Double {
     2 * evidence * Binomial.atMost(onlyBefore, of: differing + 1)
-  }
-}
-
-/// What a comparison of pairs can show.
-public enum PairedPower {
-  /// How many pairs show a difference with this power at this level, two-sided (Connor, Biometrics 43, 1987).
-  ///
-  /// - Parameters:
-  ///   - difference: to be shown, as a share of all pairs.
-  ///   - discordant: the share of pairs that differ one way or the other.
-  ///   - level: how likely a difference is shown where there is none, at most; from 0 to 1.
-  ///   - power: how likely that difference is to be shown, from 0 to 1.
-  /// - Returns: `nil` where no number of pairs can show it: there is none, or fewer pairs differ.
-  public static func pairsNeeded(
-    difference: Double, discordant: Double, level: Double = 0.05, power: Double = 0.8
-  ) -> Int? {
-    let delta = abs(difference)
-    guard delta > 0, discordant >= delta, discordant <= 1 else { return nil }
-    let (a, b) = (Normal.quantile(1 - level / 2), Normal.quantile(power))
-    let root = a * discordant.squareRoot() + b * (discordant - delta * delta).squareRoot()
-    let needed = root * root / (delta * delta)
-    return needed < 1e15 ? Int(needed.rounded(.up)) : nil
-  }
-
-  /// The smallest difference that so many pairs would have shown; `nil` where they could have shown none:
-  /// even if all that differ had become worse.
-  public static func smallestDifference(
-    pairs: Int, discordant: Double, level: Double = 0.05, power: Double = 0.8
-  ) -> Double? {
-    func isShown(_ difference: Double) -> Bool {
-      pairsNeeded(difference: difference, discordant: discordant, level: level, power: power)
-        .map { $0 <= pairs } ?? false
-    }
-    guard pairs > 0, isShown(discordant) else { return nil }
-    var (low, high) = (0.0, discordant)
-    for _ in 0..<60 {
-      let middle = (low + high) / 2
-      if isShown(middle) { high = middle } else { low = middle }
-    }
-    return high
   }
 }
 

@@ -121,27 +121,6 @@ struct PairedOutcomesTests {
     #expect(PairedOutcomes(onlyBefore: -5, onlyNow: -1).pValue == 1)
   }
 
-  @Test(
-    "cases needed to show a difference",
-    arguments: [(0.10, 0.05, 312), (0.20, 0.05, 626), (0.10, 0.03, 870), (0.05, 0.02, 979)])
-  func needed(_ sample: (discordant: Double, difference: Double, pairs: Int)) throws {
-    let needed = try #require(
-      PairedPower.pairsNeeded(difference: sample.difference, discordant: sample.discordant))
-    #expect(abs(needed - sample.pairs) <= 1)
-    let smallest = try #require(
-      PairedPower.smallestDifference(pairs: needed, discordant: sample.discordant))
-    #expect(smallest <= sample.difference && agree(smallest, sample.difference, 0.001))
-  }
-
-  @Test("what no number of cases can show is said so")
-  func impossible() {
-    #expect(PairedPower.pairsNeeded(difference: 0, discordant: 0.1) == nil)
-    #expect(PairedPower.pairsNeeded(difference: 0.2, discordant: 0.1) == nil)
-    #expect(PairedPower.pairsNeeded(difference: 1e-12, discordant: 0.5) == nil)
-    #expect(PairedPower.smallestDifference(pairs: 3, discordant: 0.1) == nil)
-    #expect(PairedPower.smallestDifference(pairs: 0, discordant: 1) == nil)
-  }
-
   @Test("Holm: each smaller p-value has more to beat")
   func holm() {
     #expect(ManyTests.holm([]) == [])
