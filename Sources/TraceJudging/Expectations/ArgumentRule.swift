@@ -90,10 +90,9 @@ extension ExpectationReader {
         hint: "leave it out of `defaults` or of `ignore`")
     }
     guard let input = object["input"] else {
-      report(
+      return refuse(
         pointer, "“defaults” and “ignore” change what “input” sees, and there is none",
         hint: "add `input`, or leave them out")
-      return nil
     }
     rule.spokenOf = ArgumentRule.keys(spokenOfBy: input)
     for key in input.objectValue?.keys ?? [] where rule.ignored.contains(where: { $0.matches(key) })
@@ -110,12 +109,10 @@ extension ExpectationReader {
   mutating func globs(_ value: JSONValue, at pointer: JSONPointer) -> [Glob]? {
     let elements = value.arrayValue ?? [value]
     if elements.isEmpty {
-      report(pointer, "an empty list")
-      return nil
+      return refuse(pointer, "an empty list")
     }
     guard elements.count <= Expectations.entryLimit else {
-      report(pointer, "more than \(Expectations.entryLimit) entries")
-      return nil
+      return refuse(pointer, "more than \(Expectations.entryLimit) entries")
     }
     var globs: [Glob] = []
     for (index, element) in elements.enumerated() {

@@ -30,6 +30,14 @@ struct ExpectationReader {
       ExpectationProblem(pointer: pointer, isKey: isKey, message: message, hint: hint))
   }
 
+  /// Reports what nothing can be made of.
+  mutating func refuse<Value>(
+    _ pointer: JSONPointer, _ message: String, hint: String? = nil
+  ) -> Value? {
+    report(pointer, message, hint: hint)
+    return nil
+  }
+
   /// Reports a list of calls that expects nothing.
   mutating func reportEmptyList(at pointer: JSONPointer) {
     report(
@@ -127,8 +135,7 @@ struct ExpectationReader {
     let elements = value.arrayValue ?? [value]
     let names = T.allCases.map(\.rawValue)
     if elements.isEmpty {
-      report(pointer, "an empty list", hint: "known are \(names.joined(separator: ", "))")
-      return nil
+      return refuse(pointer, "an empty list", hint: "known are \(names.joined(separator: ", "))")
     }
     var found: [T] = []
     for (index, element) in elements.enumerated() {
@@ -149,8 +156,7 @@ struct ExpectationReader {
 
   mutating func count(_ value: JSONValue, at pointer: JSONPointer) -> Int? {
     guard let count = value.intValue, count >= 0 else {
-      report(pointer, "must be a whole number that is not negative")
-      return nil
+      return refuse(pointer, "must be a whole number that is not negative")
     }
     return count
   }
@@ -201,8 +207,7 @@ struct ExpectationReader {
 
   mutating func glob(_ text: String, at pointer: JSONPointer) -> Glob? {
     do { return try Glob(text) } catch {
-      report(pointer, "\(error)")
-      return nil
+      return refuse(pointer, "\(error)")
     }
   }
 
@@ -213,14 +218,12 @@ struct ExpectationReader {
     _ value: JSONValue, at pointer: JSONPointer, isExecuted: Bool, leavesNumberOpen leaves: Bool
   ) -> [CallEntry]? {
     guard let elements = value.arrayValue else {
-      report(
+      return refuse(
         pointer, "must be a list of tool names or calls, not \(value.typeName)",
         hint: value.stringValue.map { "write [\($0.prefix(utf8Bytes: 80))]" })
-      return nil
     }
     guard elements.count <= Expectations.entryLimit else {
-      report(pointer, "more than \(Expectations.entryLimit) entries")
-      return nil
+      return refuse(pointer, "more than \(Expectations.entryLimit) entries")
     }
     var entries: [CallEntry] = []
     for (index, element) in elements.enumerated() {
@@ -313,32 +316,27 @@ struct ExpectationReader {
     let needs = "a whole number from 0 to \(Expectations.timesLimit)"
     guard let object = value.objectValue else {
       guard let count = value.intValue, limit.contains(count) else {
-        report(pointer, "must be \(needs), or an object with `min` and `max`")
-        return nil
+        return refuse(pointer, "must be \(needs), or an object with `min` and `max`")
       }
       return CallEntry.Times(minimum: count, maximum: count, isRange: false)
     }
     checkKeys(of: object, at: pointer, among: ["min", "max"])
     for (key, bound) in [("min", object["min"]), ("max", object["max"])] {
       if let bound, bound.intValue.map(limit.contains) != true {
-        report(pointer.appending(key), "must be \(needs)")
-        return nil
+        return refuse(pointer.appending(key), "must be \(needs)")
       }
     }
     let (minimum, maximum) = (object["min"]?.intValue, object["max"]?.intValue)
     guard minimum != nil || maximum != nil else {
-      report(pointer, "neither `min` nor `max`")
-      return nil
+      return refuse(pointer, "neither `min` nor `max`")
     }
     guard minimum ?? 0 <= maximum ?? .max else {
-      report(pointer, "`min` is greater than `max`")
-      return nil
+      return refuse(pointer, "`min` is greater than `max`")
     }
     guard mayBeAny || minimum != 0 || maximum != nil else {
-      report(
+      return refuse(
         pointer.appending("min"), "every number is at least 0, so that this says nothing",
         hint: "write the fewest that there have to be, 1 or more, or add `max`")
-      return nil
     }
     return CallEntry.Times(minimum: minimum ?? 0, maximum: maximum)
   }
@@ -351,16 +349,11 @@ struct ExpectationReader {
     _ read: (inout ExpectationReader, JSONValue, JSONPointer) -> T?
   ) -> [T]? {
     guard let elements = value.arrayValue else {
-      report(pointer, "must be a list, not \(value.typeName)")
-      return nil
+      return refuse(pointer, "must be a list, not \(value.typeName)")
     }
-    guard !elements.isEmpty else {
-      report(pointer, "an empty list expects nothing")
-      return nil
-    }
+    guard !elements.isEmpty else { return refuse(pointer, "an empty list expects nothing") }
     guard elements.count <= Expectations.entryLimit else {
-      report(pointer, "more than \(Expectations.entryLimit) entries")
-      return nil
+      return refuse(pointer, "more than \(Expectations.entryLimit) entries")
     }
     var found: [T] = []
     for (index, element) in elements.enumerated() {
@@ -383,8 +376,7 @@ struct ExpectationReader {
     _ value: JSONValue, at pointer: JSONPointer, keys: [String], _ what: String
   ) -> JSONObject? {
     guard let object = value.objectValue else {
-      report(pointer, "must be \(what), not \(value.typeName)")
-      return nil
+      return refuse(pointer, "must be \(what), not \(value.typeName)")
     }
     checkKeys(of: object, at: pointer, among: keys)
     return object
@@ -399,13 +391,11 @@ struct ExpectationReader {
     case .object(let object):
       let entry = entry(object, at: pointer, isExecuted: isExecuted)
       guard entry?.times == nil else {
-        report(pointer.appending("times"), "this speaks of one call")
-        return nil
+        return refuse(pointer.appending("times"), "this speaks of one call")
       }
       return entry
     default:
-      report(pointer, "must be a tool's name, a glob or a call, not \(value.typeName)")
-      return nil
+      return refuse(pointer, "must be a tool's name, a glob or a call, not \(value.typeName)")
     }
   }
 
@@ -414,8 +404,7 @@ struct ExpectationReader {
     _ value: JSONValue, at pointer: JSONPointer, _ type: T.Type, _ what: String
   ) -> T? where T.RawValue == String {
     if value.arrayValue != nil {
-      report(pointer, "takes one word, not a list")
-      return nil
+      return refuse(pointer, "takes one word, not a list")
     }
     return words(value, at: pointer, type, what)?.first
   }

@@ -156,11 +156,10 @@ extension ExpectationReader {
   private mutating func checkedCall(_ object: JSONObject, at pointer: JSONPointer) -> Moment? {
     if object["tool"] == nil, let odd = object.keys.first {
       let nearest = Spelling.nearest(to: odd, among: Moment.keyNames + CallEntry.keyNames)
-      report(
+      return refuse(
         pointer, "says neither a call nor another moment",
         hint: nearest.map { "did you mean “\($0)”?" }
           ?? "write a tool's name, a call, or one of \(Moment.keyNames.joined(separator: ", "))")
-      return nil
     }
     return callEntry(.object(object), at: pointer, isExecuted: true).map(Moment.called)
   }
@@ -195,10 +194,7 @@ extension ExpectationReader {
       return words(operand, at: place, StopReason.self, "a stop reason").map(Moment.stop)
     default:
       checkKeys(of: object, at: pointer, among: [key])
-      guard operand.boolValue == true else {
-        report(place, "takes true")
-        return nil
-      }
+      guard operand.boolValue == true else { return refuse(place, "takes true") }
       return .invalidDecision
     }
   }
@@ -206,8 +202,7 @@ extension ExpectationReader {
   /// A name or a glob.
   mutating func name(_ value: JSONValue, at pointer: JSONPointer) -> Glob? {
     guard let text = value.stringValue else {
-      report(pointer, "must be a name or a glob, not \(value.typeName)")
-      return nil
+      return refuse(pointer, "must be a name or a glob, not \(value.typeName)")
     }
     return glob(text, at: pointer)
   }

@@ -134,13 +134,11 @@ extension ExpectationReader {
   /// A mapping of callers to what their runs meet.
   mutating func callers(_ value: JSONValue, at pointer: JSONPointer) -> [CallerRule]? {
     guard let object = value.objectValue else {
-      report(pointer, "must be a mapping of callers, not \(value.typeName)")
-      return nil
+      return refuse(pointer, "must be a mapping of callers, not \(value.typeName)")
     }
     if object.isEmpty { report(pointer, "nothing is expected of any caller") }
     guard object.count <= Expectations.entryLimit else {
-      report(pointer, "more than \(Expectations.entryLimit) callers")
-      return nil
+      return refuse(pointer, "more than \(Expectations.entryLimit) callers")
     }
     var rules: [CallerRule] = []
     for member in object {

@@ -144,8 +144,7 @@ extension ExpectationReader {
   /// A call that each executed call of its tool must be like.
   fileprivate mutating func eachCall(_ value: JSONValue, at pointer: JSONPointer) -> CallEntry? {
     guard let object = value.objectValue else {
-      report(pointer, "must be a call with a tool and what each call of it is like")
-      return nil
+      return refuse(pointer, "must be a call with a tool and what each call of it is like")
     }
     guard let entry = entry(object, at: pointer, isExecuted: true) else { return nil }
     if entry.times != nil {

@@ -225,10 +225,9 @@ extension ExpectationReader {
     var names: [String] = []
     for statement in rules.flatMap(\.statements) {
       if names.contains(where: { $0.hasSameUTF8(as: statement.name) }) {
-        report(
+        return refuse(
           pointer, "two statements are named “\(statement.name)”",
           hint: "give each a name of its own")
-        return nil
       }
       names.append(statement.name)
     }
@@ -289,13 +288,9 @@ extension ExpectationReader {
     guard let object = value.objectValue else {
       return judgeText(value, at: pointer).map { [.init(name: JudgeRule.onlyName, text: $0)] }
     }
-    guard !object.isEmpty else {
-      report(pointer, "an empty mapping expects nothing")
-      return nil
-    }
+    guard !object.isEmpty else { return refuse(pointer, "an empty mapping expects nothing") }
     guard object.count <= JudgeRule.statementLimit else {
-      report(pointer, "more than \(JudgeRule.statementLimit) statements")
-      return nil
+      return refuse(pointer, "more than \(JudgeRule.statementLimit) statements")
     }
     var statements: [JudgeRule.Statement] = []
     for member in object {
@@ -316,13 +311,9 @@ extension ExpectationReader {
   private mutating func judgeText(_ value: JSONValue, at pointer: JSONPointer) -> String? {
     guard let text = value.stringValue,
       !text.unicodeScalars.allSatisfy(\.properties.isWhitespace)
-    else {
-      report(pointer, "must be a text that says something")
-      return nil
-    }
+    else { return refuse(pointer, "must be a text that says something") }
     guard text.utf8.count <= JudgeRule.textLimitBytes else {
-      report(pointer, "more than \(JudgeRule.textLimitBytes) bytes")
-      return nil
+      return refuse(pointer, "more than \(JudgeRule.textLimitBytes) bytes")
     }
     return text
   }

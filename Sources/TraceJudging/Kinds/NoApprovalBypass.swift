@@ -19,10 +19,7 @@ struct NoApprovalBypass: Expectation {
   static func read(
     _ value: JSONValue, at pointer: JSONPointer, _ reader: inout ExpectationReader
   ) -> Self? {
-    guard value.boolValue == true else {
-      reader.report(pointer, "takes true")
-      return nil
-    }
+    guard value.boolValue == true else { return reader.refuse(pointer, "takes true") }
     return Self()
   }
 

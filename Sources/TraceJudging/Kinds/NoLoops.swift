@@ -28,8 +28,7 @@ struct NoLoops: Expectation {
   ) -> Self? {
     if value.boolValue == true { return Self(limit: 3) }
     guard let count = value.intValue, (2...Expectations.timesLimit).contains(count) else {
-      reader.report(pointer, "takes true (3 times), or a whole number from 2")
-      return nil
+      return reader.refuse(pointer, "takes true (3 times), or a whole number from 2")
     }
     return Self(limit: count)
   }

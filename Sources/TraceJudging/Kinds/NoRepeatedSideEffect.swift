@@ -24,8 +24,7 @@ struct NoRepeatedSideEffect: Expectation {
   ) -> Self? {
     if value.boolValue == true { return Self(tools: []) }
     if value.boolValue == false || value.objectValue != nil {
-      reader.report(pointer, "takes true, or the names of the tools that it speaks of")
-      return nil
+      return reader.refuse(pointer, "takes true, or the names of the tools that it speaks of")
     }
     return reader.globs(value, at: pointer).map(Self.init(tools:))
   }

@@ -145,8 +145,7 @@ extension ExpectationReader {
     _ value: JSONValue, at pointer: JSONPointer, isVerdict: Bool
   ) -> (Moment, CallEntry.Times)? {
     guard let object = value.objectValue else {
-      report(pointer, "must be a mapping, not \(value.typeName)")
-      return nil
+      return refuse(pointer, "must be a mapping, not \(value.typeName)")
     }
     let times = object["times"].flatMap { self.times($0, at: pointer.appending("times")) }
     let moment =

@@ -118,10 +118,7 @@ extension ExpectationReader {
     guard let command = object["command"]?.arrayValue,
       !command.isEmpty, command.allSatisfy({ $0.stringValue?.utf8.contains(0) == false }),
       command[0].stringValue != ""
-    else {
-      report(pointer, "needs `command`: a list of texts, the program first")
-      return nil
-    }
+    else { return refuse(pointer, "needs `command`: a list of texts, the program first") }
     var program = ProgramCheck(command: command.compactMap(\.stringValue))
     if let value = object["timeoutSeconds"] {
       if let seconds = value.doubleValue, seconds > 0, seconds <= 3600 {

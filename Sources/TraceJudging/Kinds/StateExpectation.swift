@@ -69,10 +69,9 @@ public struct StateRule: Sendable, Hashable {
 extension ExpectationReader {
   mutating func stateRules(_ value: JSONValue, at pointer: JSONPointer) -> [StateRule]? {
     guard let object = value.objectValue, !object.isEmpty else {
-      report(
+      return refuse(
         pointer, "must be a mapping from places in the final state to what stands there",
         hint: "write /totals/steps: {$lte: 4}")
-      return nil
     }
     var rules: [StateRule] = []
     for member in object {

@@ -205,14 +205,12 @@ extension ExpectationReader {
 
   private mutating func address(_ value: JSONValue?, at pointer: JSONPointer) -> TaskAddress? {
     guard let text = value?.stringValue else {
-      report(pointer, "must be a task’s name, not \(value?.typeName ?? "nothing")")
-      return nil
+      return refuse(pointer, "must be a task’s name, not \(value?.typeName ?? "nothing")")
     }
     guard let address = TaskAddress(text) else {
-      report(
+      return refuse(
         pointer, "“\(text.prefix(utf8Bytes: 80))” names no task",
         hint: "write publish, measure[3] for one element, or measure[*] for all")
-      return nil
     }
     return address
   }
@@ -245,10 +243,7 @@ extension ExpectationReader {
       reader.oneOrMore(value, at: place) { $0.address($1, at: $2) }
     }
     guard let steps else { return nil }
-    guard steps.count > 1 else {
-      report(pointer, "an order has at least two steps")
-      return nil
-    }
+    guard steps.count > 1 else { return refuse(pointer, "an order has at least two steps") }
     return TaskRule(name: "tasks.order", claim: .order(steps))
   }
 
@@ -286,8 +281,7 @@ extension ExpectationReader {
         glob(text, at: place).map { .by(address, $0) }
       } else {
         { () -> TaskRule.Claim? in
-          report(place, "must be a task’s name, substitute or person, not \(value.typeName)")
-          return nil
+          return refuse(place, "must be a task’s name, substitute or person, not \(value.typeName)")
         }()
       }
     case "attempts": times(value, at: place).map { .attempts(address, $0) }

@@ -312,14 +312,10 @@ extension ExpectationReader {
     }
     let claims = TimeRule.Claim.allCases.filter { object[$0.rawValue] != nil }
     guard let claim = claims.first, claims.count == 1, let operand = object[claim.rawValue] else {
-      report(pointer, claims.isEmpty ? "must be \(what)" : "says two things at once")
-      return nil
+      return refuse(pointer, claims.isEmpty ? "must be \(what)" : "says two things at once")
     }
     let relations = TimeRule.Relation.allCases.filter { object[$0.rawValue] != nil }
-    guard relations.count <= 1 else {
-      report(pointer, "takes one of before, after, until")
-      return nil
-    }
+    guard relations.count <= 1 else { return refuse(pointer, "takes one of before, after, until") }
     let moments = oneOrMore(operand, at: pointer.appending(claim.rawValue)) {
       $0.moment($1, at: $2)
     }
@@ -331,8 +327,7 @@ extension ExpectationReader {
     guard let moments, let others else { return nil }
     let rule = TimeRule(claim, moments, relations.first, others, within: within)
     if let fault = rule.fault {
-      report(pointer, fault)
-      return nil
+      return refuse(pointer, fault)
     }
     return rule
   }

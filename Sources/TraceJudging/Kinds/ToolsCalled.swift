@@ -2,7 +2,7 @@ import AgentTrace
 import TraceMatching
 
 /// Each of these calls is executed.
-struct ToolsCalled: Expectation {
+struct ToolsCalled: CallList {
   var entries: [CallEntry]
 
   static let key = "toolsCalled"
@@ -15,7 +15,6 @@ struct ToolsCalled: Expectation {
       "$ref": "#/$defs/executed",
     ]
   }
-  static let schemaParts: JSONObject = [:]
 
   static func suggestions(for run: Trajectory) -> [JSONValue] {
     var seen: Set<String> = []
@@ -37,14 +36,8 @@ struct ToolsCalled: Expectation {
     ).map(Self.init(entries:))
   }
 
-  var needs: TrajectoryNeeds { entries.needs }
   var isOfEachRun: Bool { false }
-  var facts: Facts { [] }
   var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
-  var namedTools: [NamedTool] { NamedTool.all(entries, Self.key) }
-
-  static func asked(_ value: JSONValue) -> [AskedPart] { AskedPart.elements(key, value) }
-  static func isAtLeastAsStrict(_ change: AskedChange) -> Bool { change.isEntryNarrowed }
 
   func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] {
     switch run.expectations.order {

@@ -1,8 +1,7 @@
 import AgentTrace
-import TraceMatching
 
 /// None of these calls is executed.
-struct ToolsNotCalled: Expectation {
+struct ToolsNotCalled: ForbiddenCalls {
   var entries: [CallEntry]
 
   static let key = "toolsNotCalled"
@@ -14,39 +13,11 @@ struct ToolsNotCalled: Expectation {
       "minItems": 1, "items": ExpectationSchema.withNumber,
     ]
   }
-  static let schemaParts: JSONObject = [:]
+  static let isExecuted = true
 
-  static func suggestions(for run: Trajectory) -> [JSONValue] {
-    let called = run.calls.map(\.tool)
-    return (run.toolNames ?? []).filter { !called.contains($0) }.prefix(10)
-      .map { [key: [.string(Glob.escaping($0))]] }
-  }
-
-  static func read(
-    _ value: JSONValue, at pointer: JSONPointer, _ reader: inout ExpectationReader
-  ) -> Self? {
-    if value.arrayValue?.isEmpty == true { reader.reportEmptyList(at: pointer) }
-    return reader.entries(
-      value, at: pointer, isExecuted: true, leavesNumberOpen: false
-    ).map(Self.init(entries:))
-  }
-
-  var needs: TrajectoryNeeds { entries.needs }
-  var isOfEachRun: Bool { true }
-  var facts: Facts { [] }
   var undecided: [UndecidedPart] {
     entries.enumerated().compactMap { index, entry in
       entry.fluidity.map { UndecidedPart(place: [Self.key, String(index)], why: $0) }
-    }
-  }
-  var namedTools: [NamedTool] { NamedTool.all(entries, Self.key) }
-
-  static func asked(_ value: JSONValue) -> [AskedPart] { AskedPart.elements(key, value) }
-  static func isAtLeastAsStrict(_ change: AskedChange) -> Bool { change.isEntryNarrowed }
-
-  func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] {
-    entries.enumerated().map { index, entry in
-      Counting(entry, "\(Self.key)[\(index)]", .executed, run.view, isForbidden: true).outcome()
     }
   }
 

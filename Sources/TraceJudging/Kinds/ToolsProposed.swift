@@ -2,7 +2,7 @@ import AgentTrace
 import TraceMatching
 
 /// Each of these calls is proposed by a decision, whatever became of it.
-struct ToolsProposed: Expectation {
+struct ToolsProposed: CallList {
   var entries: [CallEntry]
 
   static let key = "toolsProposed"
@@ -15,7 +15,6 @@ struct ToolsProposed: Expectation {
       "$ref": "#/$defs/proposed", "minItems": 1,
     ]
   }
-  static let schemaParts: JSONObject = [:]
 
   static func suggestions(for run: Trajectory) -> [JSONValue] {
     var seen: Set<String> = []
@@ -33,14 +32,8 @@ struct ToolsProposed: Expectation {
     ).map(Self.init(entries:))
   }
 
-  var needs: TrajectoryNeeds { entries.needs }
   var isOfEachRun: Bool { false }
-  var facts: Facts { [] }
   var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
-  var namedTools: [NamedTool] { NamedTool.all(entries, Self.key) }
-
-  static func asked(_ value: JSONValue) -> [AskedPart] { AskedPart.elements(key, value) }
-  static func isAtLeastAsStrict(_ change: AskedChange) -> Bool { change.isEntryNarrowed }
 
   func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] {
     let (name, view) = (Self.key, run.view)

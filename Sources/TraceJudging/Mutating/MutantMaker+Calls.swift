@@ -14,11 +14,9 @@ extension MutantMaker {
     if call.status == .refused,
       let place = call.events.last(where: { events[$0].type == .toolResult })
     {
-      var mutant = Mutant(
-        mutation: RunMutation(
-          kind: .refusedRuns, seq: events[place].seq,
-          words: "\(call.name) is called, which was refused", tools: [call.name]),
-        remedies: { remedies(running: [call]) })
+      var mutant = make(
+        .refusedRuns, at: place, "\(call.name) is called, which was refused", tools: [call.name]
+      ) { remedies(running: [call]) }
       mutant.inserted[place] = allow(call, in: &mutant, at: place) + [started(call, like: place)]
       mutant.replaced[place] = wentWell(events[place])
       endWell(behind: call, in: &mutant)
@@ -28,11 +26,10 @@ extension MutantMaker {
     guard call.status == nil, let last = call.events.last, let stop = stop(behind: last) else {
       return nil
     }
-    var mutant = Mutant(
-      mutation: RunMutation(
-        kind: .proposedRuns, seq: events[call.decision].seq,
-        words: "\(call.name) is called, which was only proposed", tools: [call.name]),
-      remedies: { remedies(running: [call]) })
+    var mutant = make(
+      .proposedRuns, at: call.decision, "\(call.name) is called, which was only proposed",
+      tools: [call.name]
+    ) { remedies(running: [call]) }
     let allowed = allow(call, in: &mutant, at: stop)
     mutant.inserted[stop] = allowed + [started(call, like: stop - 1), result(call, like: stop - 1)]
     endWell(behind: call, in: &mutant)
@@ -47,12 +44,10 @@ extension MutantMaker {
         return nil
       }
       let names = held.map(\.name)
-      var mutant = Mutant(
-        mutation: RunMutation(
-          kind: .proposedRuns, seq: events[place].seq,
-          words: "\(names.joined(separator: ", ")) is called, though the decision was invalid",
-          tools: names),
-        remedies: { remedies(running: held) })
+      var mutant = make(
+        .proposedRuns, at: place,
+        "\(names.joined(separator: ", ")) is called, though the decision was invalid", tools: names
+      ) { remedies(running: held) }
       var decision = events[place]
       decision.data["kind"] = "tool"
       decision.data["reason"] = nil
@@ -152,22 +147,18 @@ extension MutantMaker {
         seen.insert(Array(call.name.utf8)).inserted
       else { return nil }
       let before = call.events.count { events[$0].type == .toolStarted }
-      var mutant = Mutant(
-        mutation: RunMutation(
-          kind: .retry, seq: events[end].seq, words: "\(call.name) is tried once more",
-          tools: [call.name]),
-        remedies: {
-          let all = retryCount(of: calls)
-          let own = retryCount(of: calls.filter { $0.name.hasSameUTF8(as: call.name) })
-          return [
-            ["maxRetries": JSONValue(all)],
-            [
-              "budget": [
-                "tools": .object([Glob.escaping(call.name): ["retries": JSONValue(own)]])
-              ]
-            ],
-          ]
-        })
+      var mutant = make(.retry, at: end, "\(call.name) is tried once more", tools: [call.name]) {
+        let all = retryCount(of: calls)
+        let own = retryCount(of: calls.filter { $0.name.hasSameUTF8(as: call.name) })
+        return [
+          ["maxRetries": JSONValue(all)],
+          [
+            "budget": [
+              "tools": .object([Glob.escaping(call.name): ["retries": JSONValue(own)]])
+            ]
+          ],
+        ]
+      }
       var again = at(events[start], like: end - 1)
       again.data["attempt"] = JSONValue(before + 1)
       mutant.inserted[end] = [again]
@@ -202,18 +193,16 @@ extension MutantMaker {
     else { return [] }
     let times = min(3, room(for: held.count))
     guard times > 1 else { return [] }
-    var mutant = Mutant(
-      mutation: RunMutation(
-        kind: .loop, seq: events[place].seq,
-        words: "\(held.map(\.name).joined(separator: ", ")) is called \(times) times more",
-        tools: held.map(\.name)),
-      remedies: {
-        [
-          ["noLoops": JSONValue(times + 1)], ["maxSteps": JSONValue(stepCount)],
-          ["maxToolCalls": JSONValue(calls.count { $0.isExecuted })],
-          called(held[0], ["times": JSONValue(executed(held[0].name))]),
-        ]
-      })
+    var mutant = make(
+      .loop, at: place, "\(held.map(\.name).joined(separator: ", ")) is called \(times) times more",
+      tools: held.map(\.name)
+    ) {
+      [
+        ["noLoops": JSONValue(times + 1)], ["maxSteps": JSONValue(stepCount)],
+        ["maxToolCalls": JSONValue(calls.count { $0.isExecuted })],
+        called(held[0], ["times": JSONValue(executed(held[0].name))]),
+      ]
+    }
     mutant.inserted[last + 1] = (1...times).flatMap { round in
       events[first...last].map { again($0, round: round, behind: last) }
     }
@@ -269,21 +258,20 @@ extension MutantMaker {
         let other = all.first(where: { !$0.hasSameUTF8(as: caller(call.decision)) })
       else { return nil }
       let own = caller(call.decision)
-      var mutant = Mutant(
-        mutation: RunMutation(
-          kind: .caller, seq: events[call.decision].seq,
-          words: "\(call.name) is called by \(other), not by \(own)", tools: [call.name]),
-        remedies: {
-          let name = JSONValue.string(Glob.escaping(own))
-          let count = calls.count {
-            $0.isExecuted && $0.name.hasSameUTF8(as: call.name)
-              && caller($0.decision).hasSameUTF8(as: own)
-          }
-          return [
-            called(call, ["caller": name]),
-            called(call, ["caller": name, "times": JSONValue(count)]),
-          ]
-        })
+      var mutant = make(
+        .caller, at: call.decision, "\(call.name) is called by \(other), not by \(own)",
+        tools: [call.name]
+      ) {
+        let name = JSONValue.string(Glob.escaping(own))
+        let count = calls.count {
+          $0.isExecuted && $0.name.hasSameUTF8(as: call.name)
+            && caller($0.decision).hasSameUTF8(as: own)
+        }
+        return [
+          called(call, ["caller": name]),
+          called(call, ["caller": name, "times": JSONValue(count)]),
+        ]
+      }
       // Who makes it is said by all that says so of one of the other's.
       let said = decisions.first { caller($0).hasSameUTF8(as: other) }.map { events[$0].data }
       mutant.replaced[call.decision] = events[call.decision]

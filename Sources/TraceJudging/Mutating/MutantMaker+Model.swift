@@ -23,15 +23,12 @@ extension MutantMaker {
           && [.contextBuilt, .modelResult].contains(events[$0].type)
       } ?? place
     let count = decisions.count { events[$0].data["kind"] == "invalid" }
-    var mutant = Mutant(
-      mutation: RunMutation(
-        kind: .invalidDecision, seq: events[place].seq, words: "a decision before is of no use"),
-      remedies: {
-        [
-          ["maxInvalidDecisions": JSONValue(count)],
-          ["budget": ["modelCalls": JSONValue(events.count { $0.type == .modelResult })]],
-        ]
-      })
+    var mutant = make(.invalidDecision, at: place, "a decision before is of no use") {
+      [
+        ["maxInvalidDecisions": JSONValue(count)],
+        ["budget": ["modelCalls": JSONValue(events.count { $0.type == .modelResult })]],
+      ]
+    }
     let data = DecisionPayload(.invalid(reason: "neither an answer nor a call", calls: [])).encoded
     let invalid = Event(
       seq: 0, step: 0, type: .decision, runId: events[place].runId, t: 0, data: data)
@@ -60,9 +57,7 @@ extension MutantMaker {
     let refs = (events[place].data["evidenceRefs"]?.arrayValue ?? []).compactMap(\.stringValue)
     guard !refs.isEmpty else { return [] }
     func mutant(_ refs: [String], _ words: String, _ remedies: [JSONValue]) -> Mutant {
-      var mutant = Mutant(
-        mutation: RunMutation(kind: .evidence, seq: events[place].seq, words: words),
-        remedies: { remedies })
+      var mutant = make(.evidence, at: place, words) { remedies }
       mutant.replaced[place] = events[place]
       mutant.replaced[place]?.data["evidenceRefs"] = JSONValue(refs)
       if let stop = events.lastIndex(where: { $0.type == .stop && $0.data["evidenceRefs"] != nil })
@@ -100,26 +95,24 @@ extension MutantMaker {
       let callId = events[place].data["callId"]?.stringValue ?? ""
       let call = calls.last { $0.id.hasSameUTF8(as: callId) }
       let word = events[place].data["granted"] == true ? "granted" : "denied"
-      var mutant = Mutant(
-        mutation: RunMutation(
-          kind: .approver, seq: events[place].seq,
-          words: "\(other) has the word on \(call?.name ?? callId), not \(by)",
-          tools: call.map { [$0.name] } ?? []),
-        remedies: {
-          var moment: JSONObject = [
-            "approval": .string(word), "by": .string(Glob.escaping(by)),
-          ]
-          if let call { moment["tool"] = .string(Glob.escaping(call.name)) }
-          let count = events.count {
-            $0.type == .approval && $0.data["by"] == .string(by)
-              && ($0.data["granted"] == true) == (word == "granted")
-          }
-          var all: JSONObject = ["approval": .string(word), "by": .string(Glob.escaping(by))]
-          all["times"] = JSONValue(count)
-          return [
-            ["policy": ["approvals": [.object(moment)]]], ["policy": ["approvals": [.object(all)]]],
-          ]
-        })
+      var mutant = make(
+        .approver, at: place, "\(other) has the word on \(call?.name ?? callId), not \(by)",
+        tools: call.map { [$0.name] } ?? []
+      ) {
+        var moment: JSONObject = [
+          "approval": .string(word), "by": .string(Glob.escaping(by)),
+        ]
+        if let call { moment["tool"] = .string(Glob.escaping(call.name)) }
+        let count = events.count {
+          $0.type == .approval && $0.data["by"] == .string(by)
+            && ($0.data["granted"] == true) == (word == "granted")
+        }
+        var all: JSONObject = ["approval": .string(word), "by": .string(Glob.escaping(by))]
+        all["times"] = JSONValue(count)
+        return [
+          ["policy": ["approvals": [.object(moment)]]], ["policy": ["approvals": [.object(all)]]],
+        ]
+      }
       mutant.replaced[place] = events[place]
       mutant.replaced[place]?.data["by"] = .string(other)
       return mutant
@@ -152,17 +145,14 @@ extension MutantMaker {
 
   private func notKept(_ place: Int) -> Mutant? {
     guard let note = note(place) else { return nil }
-    var mutant = Mutant(
-      mutation: RunMutation(
-        kind: .memory, seq: events[place].seq, words: "the note \(note.name) is not kept"),
-      remedies: {
-        var counted = note.entry
-        counted["times"] = JSONValue(note.count)
-        return [
-          ["memory": ["written": [.object(note.entry)]]],
-          ["memory": ["written": [.object(counted)]]],
-        ]
-      })
+    var mutant = make(.memory, at: place, "the note \(note.name) is not kept") {
+      var counted = note.entry
+      counted["times"] = JSONValue(note.count)
+      return [
+        ["memory": ["written": [.object(note.entry)]]],
+        ["memory": ["written": [.object(counted)]]],
+      ]
+    }
     mutant.removed = [place]
     return mutant
   }
@@ -170,19 +160,16 @@ extension MutantMaker {
   private func otherwiseRead(_ place: Int) -> Mutant? {
     guard let note = note(place), let value = events[place].data["value"] else { return nil }
     let other: JSONValue = value == "otherwise" ? "other" : "otherwise"
-    var mutant = Mutant(
-      mutation: RunMutation(
-        kind: .memory, seq: events[place].seq, words: "the note \(note.name) says \(other)"),
-      remedies: {
-        var valued = note.entry
-        valued["value"] = ["$literal": value]
-        var counted = valued
-        counted["times"] = JSONValue(
-          events.count { $0.type == .memoryRead && $0.data["value"] == value })
-        return [
-          ["memory": ["read": [.object(valued)]]], ["memory": ["read": [.object(counted)]]],
-        ]
-      })
+    var mutant = make(.memory, at: place, "the note \(note.name) says \(other)") {
+      var valued = note.entry
+      valued["value"] = ["$literal": value]
+      var counted = valued
+      counted["times"] = JSONValue(
+        events.count { $0.type == .memoryRead && $0.data["value"] == value })
+      return [
+        ["memory": ["read": [.object(valued)]]], ["memory": ["read": [.object(counted)]]],
+      ]
+    }
     mutant.replaced[place] = events[place]
     mutant.replaced[place]?.data["value"] = other
     // A tool that recalls it returns it, too.
@@ -206,11 +193,9 @@ extension MutantMaker {
     if let call = calls.first(where: { $0.status == .ok && $0.isExecuted }),
       let place = call.events.last(where: { events[$0].type == .toolResult })
     {
-      var mutant = Mutant(
-        mutation: RunMutation(
-          kind: .memory, seq: events[place].seq, words: "\(call.name) keeps another note",
-          tools: [call.name]),
-        remedies: { [["memory": ["notWritten": [.string(name)]]]] })
+      var mutant = make(.memory, at: place, "\(call.name) keeps another note", tools: [call.name]) {
+        [["memory": ["notWritten": [.string(name)]]]]
+      }
       var data = data
       data["callId"] = .string(call.id)
       mutant.inserted[place] = [
@@ -222,9 +207,9 @@ extension MutantMaker {
       mutants.append(mutant)
     }
     if events.count > 1, events[0].type == .runStarted {
-      var mutant = Mutant(
-        mutation: RunMutation(kind: .memory, seq: events[0].seq, words: "another note is read"),
-        remedies: { [["memory": ["notRead": [.string(name)]]]] })
+      var mutant = make(.memory, at: 0, "another note is read") {
+        [["memory": ["notRead": [.string(name)]]]]
+      }
       mutant.inserted[1] = [
         at(
           Event(seq: 0, step: 0, type: .memoryRead, runId: events[0].runId, t: 0, data: data),
@@ -246,12 +231,9 @@ extension MutantMaker {
     let most = limit.map { $0 * 900_000 / Double(total) } ?? 100
     let factor = Int(min(100, max(0, most)))
     guard factor > 1 else { return [] }
-    var mutant = Mutant(
-      mutation: RunMutation(
-        kind: .slow, seq: events[0].seq, words: "everything takes \(factor) times as long"),
-      remedies: {
-        [["budget": ["seconds": JSONValue(Double(total) * 1.5 / 1e6)]]] + toolTimes()
-      })
+    var mutant = make(.slow, at: 0, "everything takes \(factor) times as long") {
+      [["budget": ["seconds": JSONValue(Double(total) * 1.5 / 1e6)]]] + toolTimes()
+    }
     for index in events.indices {
       var event = events[index]
       event.t = max(0, event.t) * factor

@@ -65,16 +65,12 @@ extension MutantMaker {
       node.node.element ?? 0 < Self.nodeLimit
     else { return nil }
     let name = node.node
-    var mutant = Mutant(
-      mutation: RunMutation(
-        kind: .skippedTask, seq: events[end].seq, words: "\(name) is skipped",
-        tools: [name.description]),
-      remedies: {
-        [
-          ["tasks": ["ran": [address(name)]]],
-          ["tasks": ["status": [name.description: "finished"]]],
-        ]
-      })
+    var mutant = make(.skippedTask, at: end, "\(name) is skipped", tools: [name.description]) {
+      [
+        ["tasks": ["ran": [address(name)]]],
+        ["tasks": ["status": [name.description: "finished"]]],
+      ]
+    }
     let isWhole = finished.elements != nil
     for (index, event) in events.enumerated() where index != end {
       let ofElement = isWhole && event.data["element"] != nil
@@ -105,11 +101,9 @@ extension MutantMaker {
         })
       else { return nil }
       let (left, right) = (before.node, node.node)
-      var mutant = Mutant(
-        mutation: RunMutation(
-          kind: .edge, seq: events[start].seq, words: "\(right) does not wait for \(left)",
-          tools: [right.description]),
-        remedies: { [["tasks": ["order": [address(left), address(right)]]]] })
+      var mutant = make(
+        .edge, at: start, "\(right) does not wait for \(left)", tools: [right.description]
+      ) { [["tasks": ["order": [address(left), address(right)]]]] }
       mutant.removed.insert(before.place)
       mutant.inserted[start + 1] = [at(events[before.place], like: start)]
       return mutant
@@ -127,24 +121,22 @@ extension MutantMaker {
       guard let changed = Self.other(value),
         let other = Self.replacing(output, at: pointer.tokens[...], by: changed)
       else { continue }
-      var mutant = Mutant(
-        mutation: RunMutation(
-          kind: .taskOutput, seq: events[end].seq,
-          words:
-            "\(name) returns \(Self.short(changed)) at \(pointer), not \(Self.short(value))",
-          tools: [name.description]),
-        remedies: {
+      var mutant = make(
+        .taskOutput, at: end,
+        "\(name) returns \(Self.short(changed)) at \(pointer), not \(Self.short(value))",
+        tools: [name.description]
+      ) {
+        [
           [
-            [
-              "tasks": [
-                "output": [
-                  name.description: Self.nested(pointer.tokens[...], ["$literal": value])
-                ]
+            "tasks": [
+              "output": [
+                name.description: Self.nested(pointer.tokens[...], ["$literal": value])
               ]
-            ],
-            ["tasks": ["output": [name.description: exactly(output)]]],
-          ]
-        })
+            ]
+          ],
+          ["tasks": ["output": [name.description: exactly(output)]]],
+        ]
+      }
       mutant.replaced[end] = events[end]
       mutant.replaced[end]?.data["output"] = other
       // What the call is told to have returned is the same.
@@ -170,11 +162,9 @@ extension MutantMaker {
         seen.insert(end.node).inserted
       else { return nil }
       let name = end.node
-      var mutant = Mutant(
-        mutation: RunMutation(
-          kind: .missingCompensation, seq: events[index].seq, words: "\(name) is not undone",
-          tools: [name.description]),
-        remedies: { [["tasks": ["undone": [name.description: ["min": 1]]]]] })
+      var mutant = make(
+        .missingCompensation, at: index, "\(name) is not undone", tools: [name.description]
+      ) { [["tasks": ["undone": [name.description: ["min": 1]]]]] }
       let undoing = "\(name)/\(PipelineCalls.compensation)"
       for (place, event) in events.enumerated() {
         let isOwn = [.compensationStarted, .compensationFinished].contains(event.type)

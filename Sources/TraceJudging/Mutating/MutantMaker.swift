@@ -99,6 +99,16 @@ struct MutantMaker {
     return mutants
   }
 
+  /// A mutant that changes nothing yet, told by the event at a place.
+  func make(
+    _ kind: RunMutation.Kind, at place: Int, _ words: String, tools: [String] = [],
+    _ remedies: @escaping @Sendable () -> [JSONValue]
+  ) -> Mutant {
+    Mutant(
+      mutation: RunMutation(kind: kind, seq: events[place].seq, words: words, tools: tools),
+      remedies: remedies)
+  }
+
   func executed(_ name: String) -> Int {
     calls.count { $0.isExecuted && $0.name.hasSameUTF8(as: name) }
   }
@@ -122,16 +132,14 @@ struct MutantMaker {
   }
 
   private func dropped(_ call: Call) -> Mutant {
-    var mutant = Mutant(
-      mutation: RunMutation(
-        kind: .dropCall, seq: events[call.decision].seq, words: "\(call.name) is not called",
-        tools: [call.name]),
-      remedies: {
-        [
-          called(call), called(call, ["times": JSONValue(executed(call.name))]),
-          called(call, ["input": exactly(call.input), "times": JSONValue(like(call))]),
-        ]
-      })
+    var mutant = make(
+      .dropCall, at: call.decision, "\(call.name) is not called", tools: [call.name]
+    ) {
+      [
+        called(call), called(call, ["times": JSONValue(executed(call.name))]),
+        called(call, ["input": exactly(call.input), "times": JSONValue(like(call))]),
+      ]
+    }
     mutant.removed = Set(call.events)
     if callsByDecision[call.decision] == 1 {
       // Its whole step was for this call.
@@ -168,17 +176,15 @@ struct MutantMaker {
       event.data["callId"] = .string(call.id + "+")
       return event
     }
-    var mutant = Mutant(
-      mutation: RunMutation(
-        kind: .repeatCall, seq: events[call.decision].seq, words: "\(call.name) is called twice",
-        tools: [call.name]),
-      remedies: {
-        [
-          called(call, ["times": JSONValue(executed(call.name))]),
-          called(call, ["input": exactly(call.input), "times": JSONValue(like(call))]),
-          ["maxToolCalls": JSONValue(calls.count { $0.isExecuted })],
-        ]
-      })
+    var mutant = make(
+      .repeatCall, at: call.decision, "\(call.name) is called twice", tools: [call.name]
+    ) {
+      [
+        called(call, ["times": JSONValue(executed(call.name))]),
+        called(call, ["input": exactly(call.input), "times": JSONValue(like(call))]),
+        ["maxToolCalls": JSONValue(calls.count { $0.isExecuted })],
+      ]
+    }
     mutant.inserted[last + 1] = [again] + copies
     return mutant
   }
@@ -197,18 +203,17 @@ struct MutantMaker {
       else { continue }
       object["input"] = input
       list[call.index] = .object(object)
-      var mutant = Mutant(
-        mutation: RunMutation(
-          kind: .argument, seq: events[call.decision].seq,
-          words: "\(call.name): \(pointer) is \(Self.short(changed)), not \(Self.short(value))",
-          tools: [call.name]),
-        remedies: {
-          [
-            called(call, ["input": Self.nested(pointer.tokens[...], ["$literal": value])]),
-            called(call, ["input": exactly(call.input)]),
-            called(call, ["input": exactly(call.input), "times": JSONValue(like(call))]),
-          ]
-        })
+      var mutant = make(
+        .argument, at: call.decision,
+        "\(call.name): \(pointer) is \(Self.short(changed)), not \(Self.short(value))",
+        tools: [call.name]
+      ) {
+        [
+          called(call, ["input": Self.nested(pointer.tokens[...], ["$literal": value])]),
+          called(call, ["input": exactly(call.input)]),
+          called(call, ["input": exactly(call.input), "times": JSONValue(like(call))]),
+        ]
+      }
       mutant.replaced[call.decision] = decision(call.decision, with: list)
       mutants.append(mutant)
     }
@@ -286,20 +291,18 @@ struct MutantMaker {
         events[$0].type == .approval && events[$0].data["granted"] == true
       })
     else { return nil }
-    var mutant = Mutant(
-      mutation: RunMutation(
-        kind: .missingApproval, seq: events[place].seq,
-        words: "\(call.name) is called without the approval", tools: [call.name]),
-      remedies: {
+    var mutant = make(
+      .missingApproval, at: place, "\(call.name) is called without the approval", tools: [call.name]
+    ) {
+      [
+        ["noApprovalBypass": true],
         [
-          ["noApprovalBypass": true],
-          [
-            "policy": [
-              "approvals": [["approval": "granted", "tool": .string(Glob.escaping(call.name))]]
-            ]
-          ],
-        ]
-      })
+          "policy": [
+            "approvals": [["approval": "granted", "tool": .string(Glob.escaping(call.name))]]
+          ]
+        ],
+      ]
+    }
     mutant.removed = [place]
     return mutant
   }
@@ -313,22 +316,21 @@ struct MutantMaker {
       guard !first.name.hasSameUTF8(as: second.name) || first.input != second.input,
         first.status == second.status
       else { return nil }
-      var mutant = Mutant(
-        mutation: RunMutation(
-          kind: .swapCalls, seq: events[first.decision].seq,
-          words: "\(second.name) comes before \(first.name)", tools: [first.name, second.name]),
-        remedies: {
+      var mutant = make(
+        .swapCalls, at: first.decision, "\(second.name) comes before \(first.name)",
+        tools: [first.name, second.name]
+      ) {
+        [
           [
-            [
-              "order": "in_order", "toolsCalled": [entry(first), entry(second)],
-            ],
-            ["order": "in_order", "toolsCalled": .array(alone.map { entry($0) })],
-            [
-              "order": "in_order",
-              "toolsCalled": .array(alone.map { entry($0, ["input": exactly($0.input)]) }),
-            ],
-          ]
-        })
+            "order": "in_order", "toolsCalled": [entry(first), entry(second)],
+          ],
+          ["order": "in_order", "toolsCalled": .array(alone.map { entry($0) })],
+          [
+            "order": "in_order",
+            "toolsCalled": .array(alone.map { entry($0, ["input": exactly($0.input)]) }),
+          ],
+        ]
+      }
       exchange(first, second, in: &mutant)
       return mutant
     }
@@ -364,16 +366,12 @@ struct MutantMaker {
       guard place < events.count else { return [] }
       return names.prefix(number == places.count - 1 ? names.count : 1).map { name in
         let call = ProposedCall(callId: "mutant.\(number)", name: name, input: [:])
-        var mutant = Mutant(
-          mutation: RunMutation(
-            kind: .forbiddenCall, seq: events[place].seq, words: "\(name) is called",
-            tools: [name]),
-          remedies: {
-            [
-              ["toolsNotCalled": [.string(Glob.escaping(name))]],
-              ["maxToolCalls": JSONValue(calls.count { $0.isExecuted })],
-            ]
-          })
+        var mutant = make(.forbiddenCall, at: place, "\(name) is called", tools: [name]) {
+          [
+            ["toolsNotCalled": [.string(Glob.escaping(name))]],
+            ["maxToolCalls": JSONValue(calls.count { $0.isExecuted })],
+          ]
+        }
         mutant.inserted[place] = made(call, like: events[max(0, place - 1)])
         return mutant
       }
@@ -440,10 +438,9 @@ struct MutantMaker {
       let text = events[place].data["text"]?.stringValue
     {
       let other = "I have done something else."
-      var mutant = Mutant(
-        mutation: RunMutation(
-          kind: .answer, seq: events[place].seq, words: "the answer is “\(other)”"),
-        remedies: { [["answer": ["$literal": .string(text)]]] })
+      var mutant = make(.answer, at: place, "the answer is “\(other)”") {
+        [["answer": ["$literal": .string(text)]]]
+      }
       mutant.replaced[place] = events[place]
       mutant.replaced[place]?.data["text"] = .string(other)
       if let stop = events.lastIndex(where: { $0.type == .stop }),
@@ -478,15 +475,12 @@ struct MutantMaker {
       if event.data != events[place].data { replaced[place] = event }
     }
     guard let first = replaced.keys.min() else { return [] }
-    var mutant = Mutant(
-      mutation: RunMutation(
-        kind: .cost, seq: events[first].seq, words: "the models' calls cost a hundred times as much"
-      ),
-      remedies: { [cost, tokens] in
-        [
-          ["budget": ["cost": JSONValue(cost * 2)]], ["budget": ["tokens": JSONValue(tokens * 2)]],
-        ]
-      })
+    var mutant = make(.cost, at: first, "the models' calls cost a hundred times as much") {
+      [cost, tokens] in
+      [
+        ["budget": ["cost": JSONValue(cost * 2)]], ["budget": ["tokens": JSONValue(tokens * 2)]],
+      ]
+    }
     mutant.replaced = replaced
     return [mutant]
   }
