@@ -1,5 +1,13 @@
 // What each verb takes, in the order of help.
 
+extension Show: NamesLog {}
+extension Repair: NamesLog {}
+extension Scrub: NamesLog {}
+
+extension List: NamesFolder {}
+extension Query: NamesFolder {}
+extension Index: NamesFolder {}
+
 extension Check: NamesFiles {
   mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows {
     for index in paths.indices {
@@ -62,36 +70,6 @@ extension Import: NamesFiles {
   }
 }
 
-extension Approve: NamesFiles {
-  mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows {
-    try body(&log, [.log])
-  }
-}
-
-extension AnswerVerb: NamesFiles {
-  mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows {
-    try body(&log, [.log])
-  }
-}
-
-extension Resume: NamesFiles {
-  mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows {
-    try body(&log, [.log])
-  }
-}
-
-extension Pause: NamesFiles {
-  mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows {
-    try body(&log, [.log])
-  }
-}
-
-extension Rollback: NamesFiles {
-  mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows {
-    try body(&log, [.log])
-  }
-}
-
 extension Tools: NamesFiles {
   mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows {
     try body(&agent, [.agent])
@@ -103,12 +81,6 @@ extension Doctor: NamesFiles {
     guard var path = agent else { return }
     try body(&path, [.agent])
     agent = path
-  }
-}
-
-extension Show: NamesFiles {
-  mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows {
-    try body(&log, [.log])
   }
 }
 
@@ -126,18 +98,6 @@ extension Inspect: NamesFiles {
   }
 }
 
-extension List: NamesFiles {
-  mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows {
-    try body(&folder, [.folder])
-  }
-}
-
-extension Query: NamesFiles {
-  mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows {
-    try body(&folder, [.folder])
-  }
-}
-
 extension Diff: NamesFiles {
   mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows {
     try body(&left, [.log])
@@ -149,12 +109,6 @@ extension Compare: NamesFiles {
   mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows {
     try body(&before, [.results])
     try body(&now, [.results])
-  }
-}
-
-extension Fork: NamesFiles {
-  mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows {
-    try body(&log, [.log])
   }
 }
 
@@ -190,27 +144,9 @@ extension Verify: NamesFiles {
   }
 }
 
-extension Repair: NamesFiles {
-  mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows {
-    try body(&log, [.log])
-  }
-}
-
-extension Scrub: NamesFiles {
-  mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows {
-    try body(&log, [.log])
-  }
-}
-
 extension Export: NamesFiles {
   mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows {
     // The first names the form.
     for index in arguments.indices.dropFirst() { try body(&arguments[index], [.log, .folder]) }
-  }
-}
-
-extension Index: NamesFiles {
-  mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows {
-    try body(&folder, [.folder])
   }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import TraceReporting
 import TraceStorage
 
 /// A verb that is given files.
@@ -8,8 +7,30 @@ protocol NamesFiles: ParsableCommand {
   mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows
 }
 
+/// A verb that is given one log and nothing else.
+protocol NamesLog: NamesFiles {
+  var log: String { get set }
+}
+
+extension NamesLog {
+  mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows {
+    try body(&log, [.log])
+  }
+}
+
+/// A verb that is given one folder and nothing else.
+protocol NamesFolder: NamesFiles {
+  var folder: String { get set }
+}
+
+extension NamesFolder {
+  mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows {
+    try body(&folder, [.folder])
+  }
+}
+
 /// A verb that writes on in the log of a run, or goes on with what lies beside it.
-protocol GoesOnInLog: NamesFiles {}
+protocol GoesOnInLog: NamesLog {}
 
 extension Approve: GoesOnInLog {}
 extension AnswerVerb: GoesOnInLog {}
