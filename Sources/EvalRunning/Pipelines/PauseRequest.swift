@@ -1,5 +1,4 @@
 import AgentRuntime
-import AgentTrace
 import FilePaths
 import Glibc
 import TraceStorage

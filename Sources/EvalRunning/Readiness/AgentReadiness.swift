@@ -61,20 +61,18 @@ public struct AgentReadiness {
         "limit \(member.key): \(CanonicalJSON.string(member.value, form: .plain))")
     }
     if limits.timeoutSeconds == nil {
-      entry.missing.append(
-        Finding(.gap, "a run has no limit on its time", advice: "limits: {timeoutSeconds: …}"))
+      entry.missing.add(
+        .gap, "a run has no limit on its time", advice: "limits: {timeoutSeconds: …}")
     }
     if hasServedModel, limits.maxTokens == nil, limits.maxCost == nil {
-      entry.missing.append(
-        Finding(
-          .gap, "a run has no limit on what its model costs",
-          advice: "limits: {maxTokens: …} or, with prices, maxCost"))
+      entry.missing.add(
+        .gap, "a run has no limit on what its model costs",
+        advice: "limits: {maxTokens: …} or, with prices, maxCost")
     }
     if limits.maxToolCalls == nil, !writers.isEmpty {
-      entry.missing.append(
-        Finding(
-          .note, "a run has no limit on its calls besides its steps",
-          advice: "limits: {maxToolCalls: …}"))
+      entry.missing.add(
+        .note, "a run has no limit on its calls besides its steps",
+        advice: "limits: {maxToolCalls: …}")
     }
     return entry
   }
@@ -88,16 +86,14 @@ public struct AgentReadiness {
       "\(ownTools.count) tool\(ownTools.count == 1 ? "" : "s"), \(writers.count) of which write")
     for tool in ownTools { entry.missing += findings(of: tool) }
     if agent.command != nil {
-      entry.missing.append(
-        Finding(
-          .gap, "it is a program with a loop of its own: its tools are known only from its runs",
-          advice: "record it, and hold its runs against a policy and cases"))
+      entry.missing.add(
+        .gap, "it is a program with a loop of its own: its tools are known only from its runs",
+        advice: "record it, and hold its runs against a policy and cases")
     }
     for source in agent.sources {
-      entry.missing.append(
-        Finding(
-          .note, "the tools of the server “\(source.name)” are not known before a run",
-          advice: "name the tools that it may offer, and rules for them"))
+      entry.missing.add(
+        .note, "the tools of the server “\(source.name)” are not known before a run",
+        advice: "name the tools that it may offer, and rules for them")
     }
     return entry
   }
@@ -108,30 +104,25 @@ public struct AgentReadiness {
     let writes = definition.sideEffect == .write
     var findings: [Finding] = []
     if !Self.saysInput(definition.inputSchema) {
-      findings.append(
-        Finding(
-          writes ? .risk : .gap, "\(name) takes any input",
-          advice: "an inputSchema with its properties and additionalProperties: false"))
+      findings.add(
+        writes ? .risk : .gap, "\(name) takes any input",
+        advice: "an inputSchema with its properties and additionalProperties: false")
     }
     if definition.description.isEmpty {
-      findings.append(
-        Finding(.note, "\(name) has no description", advice: "tell the model what it is for"))
+      findings.add(.note, "\(name) has no description", advice: "tell the model what it is for")
     }
     if let why = Self.breadth(of: tool) {
-      findings.append(
-        Finding(
-          definition.sideEffect == .read ? .gap : .risk, "\(name) is broad: \(why)",
-          advice: "a tool for each thing that is wanted, with an enum or a pattern for its input"))
+      findings.add(
+        definition.sideEffect == .read ? .gap : .risk, "\(name) is broad: \(why)",
+        advice: "a tool for each thing that is wanted, with an enum or a pattern for its input")
     }
     if writes, !definition.idempotent {
-      findings.append(
-        Finding(
-          .gap, "\(name) writes, and a call of it may not be made again",
-          advice: "idempotent: true, with a tool that heeds its idempotency key"))
+      findings.add(
+        .gap, "\(name) writes, and a call of it may not be made again",
+        advice: "idempotent: true, with a tool that heeds its idempotency key")
     }
     if definition.timeoutSeconds == nil, Self.takesTime(tool) {
-      findings.append(
-        Finding(.note, "\(name) has no time limit of its own", advice: "timeoutSeconds"))
+      findings.add(.note, "\(name) has no time limit of its own", advice: "timeoutSeconds")
     }
     return findings
   }
@@ -189,15 +180,13 @@ public struct AgentReadiness {
       let own = rules.first { $0.speaks(of: tool.definition) }
       switch own {
       case nil:
-        entry.missing.append(
-          Finding(
-            .gap, "no rule speaks of “\(name)”, which writes: each call waits for a person",
-            advice: "a rule that says who may call it, and with what"))
+        entry.missing.add(
+          .gap, "no rule speaks of “\(name)”, which writes: each call waits for a person",
+          advice: "a rule that says who may call it, and with what")
       case let rule? where rule.verdict == .allow && rule.isUnconditional:
-        entry.missing.append(
-          Finding(
-            .risk, "the rule “\(rule.id)” lets anybody call “\(name)” with anything",
-            advice: "conditions on actor, tenant or input, or approval_required"))
+        entry.missing.add(
+          .risk, "the rule “\(rule.id)” lets anybody call “\(name)” with anything",
+          advice: "conditions on actor, tenant or input, or approval_required")
       default: break
       }
     }
@@ -213,14 +202,13 @@ public struct AgentReadiness {
     if agent.answers.needsEvidence { entry.inPlace.append("answers cite what was shown") }
     if agent.answers.schema != nil { entry.inPlace.append("answers are values of a schema") }
     if agent.systemPrompt == nil, agent.instructions.isEmpty {
-      entry.missing.append(Finding(.note, "the model has no instructions", advice: "system: …"))
+      entry.missing.add(.note, "the model has no instructions", advice: "system: …")
     }
     let shown = ownTools.count { $0.routes == nil && $0.disclose == nil }
     if shown > 20 {
-      entry.missing.append(
-        Finding(
-          .gap, "the model is always told of \(shown) tools",
-          advice: "routes or disclose: show tools where they are needed"))
+      entry.missing.add(
+        .gap, "the model is always told of \(shown) tools",
+        advice: "routes or disclose: show tools where they are needed")
     }
     return entry
   }
@@ -232,10 +220,9 @@ public struct AgentReadiness {
         ? "notes outlive a run" : "nothing outlives a run")
     let usesActor = agent.memory.contains { $0.scope == "actor" } || agent.writesMemory
     if usesActor, agent.policyContext.actorId == nil {
-      entry.missing.append(
-        Finding(
-          .note, "notes of an actor are kept, and the file names none",
-          advice: "say for whom a run is: policyContext of the case, or record --actor"))
+      entry.missing.add(
+        .note, "notes of an actor are kept, and the file names none",
+        advice: "say for whom a run is: policyContext of the case, or record --actor")
     }
     return entry
   }
@@ -247,18 +234,16 @@ public struct AgentReadiness {
     if agent.redaction.findsCredentials {
       entry.inPlace.append("credentials are withheld from logs")
     } else {
-      entry.missing.append(
-        Finding(
-          .risk, "credentials that a run meets stand in its log",
-          advice: "leave redaction: {credentials: …} out"))
+      entry.missing.add(
+        .risk, "credentials that a run meets stand in its log",
+        advice: "leave redaction: {credentials: …} out")
     }
     let source = JSONValue.object(agent.source)
     if let place = Self.firstDifference(source, Redactor(RedactionSettings()).redacted(source)) {
-      entry.missing.append(
-        Finding(
-          .risk, "what looks like a credential stands in the file, at \(place)",
-          advice:
-            "keep it in a variable of the environment: keyFrom, ${NAME}, environment: {pass: …}"))
+      entry.missing.add(
+        .risk, "what looks like a credential stands in the file, at \(place)",
+        advice:
+          "keep it in a variable of the environment: keyFrom, ${NAME}, environment: {pass: …}")
     }
     return entry
   }
@@ -291,18 +276,16 @@ public struct AgentReadiness {
   private var evals: Entry {
     var entry = Entry(.evals, owner: "\(agent.name): cases; agent-eval: judging")
     guard !cases.isEmpty else {
-      entry.missing.append(
-        Finding(
-          .risk, "no case runs this agent", advice: "agent-eval init, or promote a recorded run"))
+      entry.missing.add(
+        .risk, "no case runs this agent", advice: "agent-eval init, or promote a recorded run")
       return entry
     }
     entry.inPlace.append("\(cases.count) case\(cases.count == 1 ? "" : "s") run it")
     let forbidding = cases.count { $0.expected.forbids }
     if forbidding == 0 {
-      entry.missing.append(
-        Finding(
-          .gap, "no case forbids anything",
-          advice: "toolsNotCalled, noApprovalBypass, policy: {notGiven: …}"))
+      entry.missing.add(
+        .gap, "no case forbids anything",
+        advice: "toolsNotCalled, noApprovalBypass, policy: {notGiven: …}")
     } else {
       entry.inPlace.append("\(forbidding) of them forbid something")
     }
@@ -312,8 +295,7 @@ public struct AgentReadiness {
     if !untested.isEmpty {
       let told = untested.prefix(8).map { "“\($0)”" }.joined(separator: ", ")
       let more = untested.count > 8 ? " and \(untested.count - 8) more" : ""
-      entry.missing.append(
-        Finding(.gap, "no case speaks of \(told)\(more)", advice: "a case for each tool"))
+      entry.missing.add(.gap, "no case speaks of \(told)\(more)", advice: "a case for each tool")
     }
     measure(&entry)
     return entry
@@ -339,11 +321,10 @@ public struct AgentReadiness {
       return (evalCase, log)
     }
     if passing.count < min(recorded.count, Self.runLimit) {
-      entry.missing.append(
-        Finding(
-          .gap,
-          "\(min(recorded.count, Self.runLimit) - passing.count) of its recordings do not pass",
-          advice: "agent-eval run on the folder of the cases says why"))
+      entry.missing.add(
+        .gap,
+        "\(min(recorded.count, Self.runLimit) - passing.count) of its recordings do not pass",
+        advice: "agent-eval run on the folder of the cases says why")
     }
     let limit = min(Self.changeLimit, max(1, Self.eventLimit / max(1, events)))
     let counts = MutationSuite.score(passing, limit: limit, jobs: 1).counts
@@ -355,11 +336,10 @@ public struct AgentReadiness {
         + (counts.tolerated > 0 ? " and let \(counts.tolerated) pass for a reason" : ""))
     guard counts.survivors > 0 else { return }
     let isFew = Double(told) >= Self.neededShare * Double(counts.changes)
-    entry.missing.append(
-      Finding(
-        isFew ? .note : .gap,
-        "\(counts.survivors) of \(counts.changes) changes to recorded runs would pass unseen",
-        advice: "agent-eval mutate names each, with an expectation that would notice it"))
+    entry.missing.add(
+      isFew ? .note : .gap,
+      "\(counts.survivors) of \(counts.changes) changes to recorded runs would pass unseen",
+      advice: "agent-eval mutate names each, with an expectation that would notice it")
   }
 
   // MARK: People
@@ -375,15 +355,13 @@ public struct AgentReadiness {
     let asks = agent.tools.contains { $0.definition.decides == "ask_human" }
     if asks { entry.inPlace.append("the model may ask a person") }
     if hasServedModel, !asks {
-      entry.missing.append(
-        Finding(
-          .note, "the model has no way to ask a person", advice: "decisions: {askHuman: true}"))
+      entry.missing.add(
+        .note, "the model has no way to ask a person", advice: "decisions: {askHuman: true}")
     }
     if agent.human != nil {
-      entry.missing.append(
-        Finding(
-          .note, "a person is written down: they answer in production as well",
-          advice: "put human into the cases"))
+      entry.missing.add(
+        .note, "a person is written down: they answer in production as well",
+        advice: "put human into the cases")
     }
     return entry
   }
@@ -403,5 +381,13 @@ extension Policy.Rule {
     actors == nil && tenants == nil && routes == nil && attributes == nil && input == nil
       && approved == nil && remaining.isEmpty && calls.isEmpty && proposals.isEmpty
       && after.isEmpty && notAfter.isEmpty
+  }
+}
+
+extension [ReadinessRecord.Finding] {
+  fileprivate mutating func add(
+    _ weight: ReadinessRecord.Weight, _ message: String, advice: String
+  ) {
+    append(ReadinessRecord.Finding(weight, message, advice: advice))
   }
 }

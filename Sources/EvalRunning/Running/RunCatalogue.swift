@@ -1,5 +1,4 @@
 import AgentTrace
-import EvalLoading
 import TraceStorage
 
 /// Which logs of a folder were made for which case.

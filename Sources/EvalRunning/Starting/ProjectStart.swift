@@ -1,4 +1,3 @@
-import AgentTrace
 import EvalLoading
 import FilePaths
 import Glibc

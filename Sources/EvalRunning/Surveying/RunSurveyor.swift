@@ -1,5 +1,4 @@
 import AgentTrace
-import EvalLoading
 public import TraceJudging
 import TraceStorage
 

@@ -5,7 +5,6 @@ import EvalRunning
 import Glibc
 import LiveBoundary
 import TraceJudging
-import TraceReporting
 
 /// Writes down what cases do now as what they should do.
 struct Accept: AsyncParsableCommand, Verb {

@@ -1,6 +1,5 @@
 import AgentTrace
 import ArgumentParser
-import EvalLoading
 import TraceJudging
 import TraceReporting
 

@@ -1,4 +1,3 @@
-import AgentTrace
 import ArgumentParser
 import TraceDebugging
 import TraceReplaying

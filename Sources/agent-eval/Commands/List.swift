@@ -1,6 +1,5 @@
 import AgentTrace
 import ArgumentParser
-import EvalRunning
 import TraceIndexing
 import TraceMatching
 import TraceReporting

@@ -1,4 +1,3 @@
-import AgentPipelines
 import AgentRuntime
 import AgentTrace
 import ArgumentParser

@@ -1,6 +1,4 @@
-import AgentRuntime
 import ArgumentParser
-import EvalLoading
 import Glibc
 import LiveBoundary
 import TraceReceiving

@@ -3,7 +3,6 @@ import ArgumentParser
 import EvalRunning
 import TraceReplaying
 import TraceReporting
-import TraceStorage
 
 /// Steps through a run, prints one of its steps and the state it left, or makes whole runs again.
 struct Replay: AsyncParsableCommand, Verb {

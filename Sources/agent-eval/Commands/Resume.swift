@@ -1,7 +1,6 @@
 import AgentRuntime
 import AgentTrace
 import ArgumentParser
-import EvalLoading
 import EvalRunning
 import Glibc
 import LiveBoundary

@@ -1,4 +1,3 @@
-import EvalLoading
 import TraceReporting
 
 /// What the settings of a project say where the command line says nothing.

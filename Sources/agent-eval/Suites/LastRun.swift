@@ -4,8 +4,6 @@ import FilePaths
 import Glibc
 import Synchronization
 import TraceJudging
-import TraceReporting
-import TraceStorage
 
 /// What failed in the last run of a suite in this folder: a small file, written anew at the end of each.
 struct LastRun: Sendable {

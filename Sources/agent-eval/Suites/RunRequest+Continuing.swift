@@ -3,7 +3,6 @@ import AgentTrace
 import ArgumentParser
 import EvalLoading
 import EvalRunning
-import TraceReporting
 
 /// `run --continue`: a suite that was interrupted is taken up.
 extension RunRequest {

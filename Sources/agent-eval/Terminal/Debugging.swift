@@ -1,5 +1,4 @@
 import AgentTrace
-import ArgumentParser
 import EvalLoading
 import EvalRunning
 import Glibc

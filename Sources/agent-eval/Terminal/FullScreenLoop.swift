@@ -1,6 +1,5 @@
 import AgentTrace
 import TraceDebugging
-import TraceReporting
 
 /// Shows the debugger on the whole terminal until somebody quits.
 struct FullScreenLoop {

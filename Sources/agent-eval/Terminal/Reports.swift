@@ -1,6 +1,5 @@
 import AgentTrace
 import TraceImporting
-import TraceReporting
 import TraceStorage
 
 extension ImportReport {

@@ -1,5 +1,4 @@
 import AgentTrace
-import ArgumentParser
 import EvalRunning
 import Glibc
 import TraceJudging

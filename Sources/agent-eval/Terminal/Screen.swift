@@ -107,16 +107,7 @@ extension Screen {
   }
 
   /// The day in Coordinated Universal Time, `2026-12-31`.
-  static var today: String {
-    var (now, parts) = (time(nil), tm())
-    gmtime_r(&now, &parts)
-    func padded(_ number: Int32, _ width: Int) -> String {
-      let digits = String(number)
-      return String(repeating: "0", count: max(0, width - digits.count)) + digits
-    }
-    return
-      "\(padded(parts.tm_year + 1900, 4))-\(padded(parts.tm_mon + 1, 2))-\(padded(parts.tm_mday, 2))"
-  }
+  static var today: String { String(SinceTime.text(secondsSince1970: time(nil)).prefix(10)) }
 
   /// Whether characters beyond ASCII can be shown: not on a terminal whose locale has another encoding
   /// (POSIX, XBD 8.2: the first that is set of three variables). Files and pipes hold UTF-8 always.

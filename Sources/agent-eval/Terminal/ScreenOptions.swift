@@ -1,5 +1,4 @@
 import ArgumentParser
-import TraceReporting
 
 /// How what a verb prints looks.
 struct ScreenOptions: ParsableArguments {
