@@ -4,9 +4,7 @@ import AgentTrace
 /// The keys of an agent file. Docs/agent-files.md explains each.
 enum AgentFile {
   static let fields: [Field<AgentDefinition>] = [
-    Field("$schema", .text, required: false, "The JSON Schema of this file, for editors.") {
-      _, _ in
-    },
+    .schemaOfFile,
     Field("name", .name, \.name, required: true, "The agent's name, as logs and folders bear it."),
     Field("version", .name, \.version, "The agent's version; text, so put quotes around a number."),
     Field(
@@ -120,8 +118,8 @@ enum AgentFile {
     if let bytes = value.doubleValue, (1...100).contains(bytes) {
       return TokenEstimate(bytesPerToken: bytes)
     }
-    reader.reportKind(of: value, expected: "a family of models, or bytes per token from 1 to 100")
-    return nil
+    return reader.refuseKind(
+      of: value, expected: "a family of models, or bytes per token from 1 to 100")
   }
 
   private static let failures = Shape<FailureSettings>.record(

@@ -1,6 +1,5 @@
 public import AgentRuntime
 import AgentTrace
-import TraceMatching
 
 /// What a file holds, and what is wrong with it.
 public struct Loaded<Value: Sendable>: Sendable {

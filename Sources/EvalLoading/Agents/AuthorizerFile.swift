@@ -4,26 +4,17 @@ import TraceMatching
 
 /// The key `authorizers` of a policy: whom its rules may ask, by their names.
 enum AuthorizerFile {
-  static let authorizers = Shape<[AuthorizerRegistration]>([
-    "type": "object", "propertyNames": ["minLength": 1],
-    "additionalProperties": authorizer.schema(),
-  ]) { value, reader in
-    guard case .object(let object) = value else {
-      reader.reportKind(of: value, expected: "a mapping from names to authorizers")
-      return nil
-    }
-    return object.compactMap { member in
-      reader.within(.key(member.key)) {
-        guard !member.key.isEmpty else {
-          reader.report("an authorizer needs a name", at: .key)
-          return nil
-        }
-        return authorizer.read(member.value, reader).map {
-          AuthorizerRegistration(
-            member.key, $0.implementation, timeoutSeconds: $0.timeoutSeconds,
-            folder: reader.folder.path)
-        }
-      }
+  static let authorizers = Shape<[AuthorizerRegistration]>.members(
+    [
+      "type": "object", "propertyNames": ["minLength": 1],
+      "additionalProperties": authorizer.schema(),
+    ], expected: "a mapping from names to authorizers"
+  ) { member, reader in
+    guard !member.key.isEmpty else { return reader.refuse("an authorizer needs a name", at: .key) }
+    return authorizer.read(member.value, reader).map {
+      AuthorizerRegistration(
+        member.key, $0.implementation, timeoutSeconds: $0.timeoutSeconds,
+        folder: reader.folder.path)
     }
   }
 
@@ -68,8 +59,7 @@ enum AuthorizerFile {
       return nil
     }
     if given.count > 1 {
-      reader.report("has “\(key)” and “\(given[1].0)”; one of them is allowed")
-      return nil
+      return reader.refuse("has “\(key)” and “\(given[1].0)”; one of them is allowed")
     }
     var draft = draft
     draft.implementation = implementation

@@ -73,30 +73,26 @@ enum ChildFile {
     let key = [PathStep.key("agent")]
     guard !path.isEmpty else { return nil }
     guard !reader.family.holds(path) else {
-      reader.report(
+      return reader.refuse(
         "the agent \(path.quotedPath) would call itself",
         hint: "an agent is no tool of its own, also not by way of others",
         deeper: key)
-      return nil
     }
     guard let family = reader.family.child() else {
-      reader.report(
+      return reader.refuse(
         "agents lead to more than \(AgentFamily.fileLimit) files, or are nested deeper than \(AgentFamily.depthLimit)",
         deeper: key)
-      return nil
     }
     let loaded = AgentLoader.load(path, calledBy: family)
     reader.files += loaded.files
     reader.attached += loaded.diagnostics
     guard let agent = loaded.value else {
-      reader.report("the agent file \(path.quotedPath) has errors", deeper: key)
-      return nil
+      return reader.refuse("the agent file \(path.quotedPath) has errors", deeper: key)
     }
     guard agent.command == nil else {
-      reader.report(
+      return reader.refuse(
         "the agent \(path.quotedPath) is a command, which no other agent can call",
         hint: "make it a tool with “command”", deeper: key)
-      return nil
     }
     return agent
   }

@@ -30,7 +30,7 @@ enum CommandAgentFile {
       "upstream", upstreams, \.command.upstreams,
       "Where providers are, by their names; openai and anthropic are known."),
     Field(
-      "timeoutSeconds", seconds, \.command.timeoutSeconds,
+      "timeoutSeconds", .seconds(atMost: 1_000_000), \.command.timeoutSeconds,
       "Seconds until it is ended; 300 where it is left out."),
     Field(
       "answer", .word, \.command.answer,
@@ -96,24 +96,14 @@ enum CommandAgentFile {
     return matcher
   }
 
-  private static let callers = Shape<[CallerName]>([
-    "type": "object", "additionalProperties": matcher.schema(), "propertyNames": ["minLength": 1],
-  ]) { value, reader in
-    guard case .object(let object) = value else {
-      reader.reportKind(of: value, expected: "a mapping from names to what tells their requests")
-      return nil
-    }
-    return object.compactMap { member in
-      reader.within(.key(member.key)) {
-        guard !member.key.isEmpty else {
-          reader.report("a caller has a name", at: .key)
-          return nil
-        }
-        return matcher.read(member.value, reader).map {
-          CallerName(name: member.key, matcher: $0)
-        }
-      }
-    }
+  private static let callers = Shape<[CallerName]>.members(
+    [
+      "type": "object", "additionalProperties": matcher.schema(), "propertyNames": ["minLength": 1],
+    ],
+    expected: "a mapping from names to what tells their requests"
+  ) { member, reader in
+    guard !member.key.isEmpty else { return reader.refuse("a caller has a name", at: .key) }
+    return matcher.read(member.value, reader).map { CallerName(name: member.key, matcher: $0) }
   }
 
   private enum OnLimit: String, CaseIterable, Sendable {
@@ -150,23 +140,17 @@ enum CommandAgentFile {
     }
   }
 
-  private static let prices = Shape<[CommandAgent.ModelPrices]>([
-    "type": "object", "additionalProperties": ProviderFile.prices.schema(),
-    "propertyNames": ["minLength": 1],
-  ]) { value, reader in
-    guard case .object(let object) = value else {
-      reader.reportKind(of: value, expected: "a mapping from models to prices")
-      return nil
-    }
-    return object.compactMap { member in
-      reader.within(.key(member.key)) {
-        guard let models = Shape<Glob>.glob.read(.string(member.key), reader),
-          let prices = ProviderFile.prices.read(member.value, reader)
-        else { return nil }
-        return CommandAgent.ModelPrices(models: models, prices: prices)
-      }
-    }.sorted(by: isMoreExact)
-  }
+  private static let prices = Shape<[CommandAgent.ModelPrices]>.members(
+    [
+      "type": "object", "additionalProperties": ProviderFile.prices.schema(),
+      "propertyNames": ["minLength": 1],
+    ], expected: "a mapping from models to prices"
+  ) { member, reader in
+    guard let models = Shape<Glob>.glob.read(.string(member.key), reader),
+      let prices = ProviderFile.prices.read(member.value, reader)
+    else { return nil }
+    return CommandAgent.ModelPrices(models: models, prices: prices)
+  }.map { prices, _ in prices.sorted(by: isMoreExact) }
 
   /// Whether one name of models goes before another: no mapping has an order, so a name goes before a glob, and
   /// a longer one before a shorter.
@@ -184,9 +168,7 @@ enum CommandAgentFile {
   /// The keys of a file.
   static let fileFields: [Field<Draft>] =
     [
-      Field("$schema", .text, required: false, "The JSON Schema of this file, for editors.") {
-        _, _ in
-      }
+      .schemaOfFile
     ] + fields
 
   /// The agent that a mapping is; `nil` after reporting what is wrong with it.
@@ -241,43 +223,18 @@ enum CommandAgentFile {
     return arguments
   }
 
-  private static let seconds = Shape<Double>([
-    "type": "number", "exclusiveMinimum": 0, "maximum": 1_000_000,
-  ]) { value, reader in
-    if let seconds = value.doubleValue, seconds > 0, seconds <= 1_000_000 { return seconds }
-    reader.reportKind(of: value, expected: "a number of seconds above 0, 1000000 at most")
-    return nil
-  }
-
-  private static let namePattern = "^[A-Za-z0-9_-]{1,40}$"
-
-  private static let upstreams = Shape<[CommandAgent.Upstream]>([
-    "type": "object", "propertyNames": ["pattern": .string(namePattern)],
-    "additionalProperties": ProviderFile.url.schema(),
-  ]) { value, reader in
-    guard case .object(let object) = value else {
-      reader.reportKind(of: value, expected: "a mapping from names to URLs")
-      return nil
+  private static let upstreams = Shape<[CommandAgent.Upstream]>.members(
+    [
+      "type": "object", "propertyNames": ["pattern": "^[A-Za-z0-9_-]{1,40}$"],
+      "additionalProperties": ProviderFile.url.schema(),
+    ], expected: "a mapping from names to URLs"
+  ) { member, reader in
+    guard ServerFile.isName(member.key, upTo: 40) else {
+      return reader.refuse("an upstream is named by 1 to 40 letters, digits, “_” and “-”", at: .key)
     }
-    return object.compactMap { member in
-      reader.within(.key(member.key)) {
-        guard isName(member.key) else {
-          reader.report(
-            "an upstream is named by 1 to 40 letters, digits, “_” and “-”", at: .key)
-          return nil
-        }
-        return ProviderFile.url.read(member.value, reader).map {
-          CommandAgent.Upstream(name: member.key, url: $0)
-        }
-      }
+    return ProviderFile.url.read(member.value, reader).map {
+      CommandAgent.Upstream(name: member.key, url: $0)
     }
-  }
-
-  private static func isName(_ name: String) -> Bool {
-    (1...40).contains(name.utf8.count)
-      && name.utf8.allSatisfy { byte in
-        CommandFile.isVariable("_" + String(UnicodeScalar(byte))) || byte == UInt8(ascii: "-")
-      }
   }
 }
 
@@ -302,9 +259,8 @@ enum CaseAgent: Sendable {
   ]) { value, reader in
     guard case .object(let object) = value else {
       guard case .string = value else {
-        reader.reportKind(
+        return reader.refuseKind(
           of: value, expected: "the path of an agent file, or a mapping with “command”")
-        return nil
       }
       return Shape<String>.path(to: .agent).read(value, reader).map { .file($0) }
     }

@@ -10,20 +10,15 @@ enum CommandFile {
     case .object: return detailed.read(value, reader)
     case .array: return arguments.read(value, reader).map { CommandDefinition(arguments: $0) }
     default:
-      reader.reportKind(of: value, expected: "a list of program and arguments, or a mapping")
-      return nil
+      return reader.refuseKind(of: value, expected: "a list of program and arguments, or a mapping")
     }
   }
 
   static let arguments = Shape<[String]>.list(of: argument, atLeast: 1)
 
-  static let argument = Shape<String>([
-    "type": "string", "pattern": "^[^\\u0000]*$",
-  ]) { value, reader in
-    if case .string(let text) = value, !text.utf8.contains(0) { return text }
-    reader.reportKind(of: value, expected: "text without zero bytes")
-    return nil
-  }
+  static let argument = Shape<String>(
+    ["type": "string", "pattern": "^[^\\u0000]*$"], expected: "text without zero bytes"
+  ) { value in value.stringValue.flatMap { $0.utf8.contains(0) ? nil : $0 } }
 
   private static let detailed = Shape<CommandDefinition>.record(
     CommandDefinition(arguments: []),
@@ -130,8 +125,7 @@ enum CommandFile {
     {
       return text
     }
-    reader.reportKind(of: value, expected: "the name of a file, without a slash")
-    return nil
+    return reader.refuseKind(of: value, expected: "the name of a file, without a slash")
   }
 
   // MARK: Surroundings
@@ -145,21 +139,17 @@ enum CommandFile {
       Field("set", variables, \.set, "Variables with their values."),
     ])
 
-  private static let variable = Shape<String>([
-    "type": "string", "pattern": .string(namePattern),
-  ]) { value, reader in
-    if case .string(let text) = value, isVariable(text) { return text }
-    reader.reportKind(of: value, expected: "the name of a variable: letters, digits and _")
-    return nil
-  }
+  private static let variable = Shape<String>(
+    ["type": "string", "pattern": .string(namePattern)],
+    expected: "the name of a variable: letters, digits and _"
+  ) { value in value.stringValue.flatMap { isVariable($0) ? $0 : nil } }
 
-  private static let variables = Shape<[String: String]>([
+  static let variables = Shape<[String: String]>([
     "type": "object", "propertyNames": ["pattern": .string(namePattern)],
     "additionalProperties": argument.schema(),
   ]) { value, reader in
     guard case .object(let object) = value else {
-      reader.reportKind(of: value, expected: "a mapping")
-      return nil
+      return reader.refuseKind(of: value, expected: "a mapping")
     }
     var variables: [String: String] = [:]
     for member in object {
@@ -174,17 +164,16 @@ enum CommandFile {
     return variables
   }
 
-  static let namePattern = "^[A-Za-z_][A-Za-z0-9_]*$"
+  private static let namePattern = "^[A-Za-z_][A-Za-z0-9_]*$"
 
   static func isVariable(_ name: String) -> Bool {
-    func isLetter(_ byte: UInt8) -> Bool {
-      byte == UInt8(ascii: "_") || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-    }
-    func isDigit(_ byte: UInt8) -> Bool {
-      (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-    }
-    guard let first = name.utf8.first, isLetter(first) else { return false }
-    return name.utf8.allSatisfy { isLetter($0) || isDigit($0) }
+    guard let first = name.utf8.first, !(0x30...0x39).contains(first) else { return false }
+    return name.utf8.allSatisfy(isWord)
+  }
+
+  /// Whether a byte is a letter, a digit or “_”.
+  static func isWord(_ byte: UInt8) -> Bool {
+    (0x61...0x7a).contains(byte | 0x20) || (0x30...0x39).contains(byte) || byte == 0x5f
   }
 
   /// - Parameter start: what holds where a key is left out.

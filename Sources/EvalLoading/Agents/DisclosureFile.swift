@@ -59,10 +59,7 @@ enum DisclosureFile {
     var steps: ClosedRange<Int>?
     if draft.firstStep != nil || draft.lastStep != nil {
       let (first, last) = (draft.firstStep ?? 1, draft.lastStep ?? .max)
-      guard first <= last else {
-        reader.report("“fromStep” is greater than “toStep”")
-        return nil
-      }
+      guard first <= last else { return reader.refuse("“fromStep” is greater than “toStep”") }
       steps = first...last
     }
     return DisclosureRule(

@@ -53,9 +53,8 @@ enum HTTPFile {
     if !draft.allowedHosts.isEmpty,
       !draft.allowedHosts.contains(where: { AllowedHost($0).name.hasSameUTF8(as: url.host) })
     {
-      reader.report(
+      return reader.refuse(
         "the URL's own host \(url.host.quoted) is not among them", deeper: [.key("allowedHosts")])
-      return nil
     }
     var http = HTTPDefinition(
       method: draft.method, url: url, query: draft.query, body: draft.body,
@@ -65,24 +64,13 @@ enum HTTPFile {
     return http
   }
 
-  private static let identityHeaders = Shape<[HTTPDefinition.IdentityHeader]>([
-    "type": "object",
-    "additionalProperties": Shape<ToolRequest.IdentityKey>.word.schema(),
-  ]) { value, reader in
-    guard case .object(let object) = value else {
-      reader.reportKind(of: value, expected: "a mapping from headers to what they say")
-      return nil
-    }
-    return object.compactMap { member in
-      reader.within(.key(member.key)) {
-        guard isHeader(member.key) else {
-          reader.report("is no name of a header that can be set", at: .key)
-          return nil
-        }
-        return Shape<ToolRequest.IdentityKey>.word.read(member.value, reader).map {
-          HTTPDefinition.IdentityHeader(name: member.key, key: $0)
-        }
-      }
+  private static let identityHeaders = Shape<[HTTPDefinition.IdentityHeader]>.members(
+    ["type": "object", "additionalProperties": Shape<ToolRequest.IdentityKey>.word.schema()],
+    expected: "a mapping from headers to what they say"
+  ) { member, reader in
+    guard isHeader(member.key, reader) else { return nil }
+    return Shape<ToolRequest.IdentityKey>.word.read(member.value, reader).map {
+      HTTPDefinition.IdentityHeader(name: member.key, key: $0)
     }
   }
 
@@ -90,12 +78,10 @@ enum HTTPFile {
   {
     value, reader in
     guard case .string(let text) = value else {
-      reader.reportKind(of: value, expected: "a URL")
-      return nil
+      return reader.refuseKind(of: value, expected: "a URL")
     }
     do { return try URLTemplate(text) } catch {
-      reader.report("\(error)")
-      return nil
+      return reader.refuse("\(error)")
     }
   }
 
@@ -120,53 +106,38 @@ enum HTTPFile {
   }
 
   /// Headers by their names. Those that say how the message is made are not for a file to say.
-  static let headers = Shape<[ServerEndpoint.Header]>([
+  static let headers = Shape<[ServerEndpoint.Header]>.members([
     "type": "object", "propertyNames": ["pattern": "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"],
     "additionalProperties": ["type": "string", "pattern": "^[\\t -~]*$"],
-  ]) { value, reader in
-    guard case .object(let object) = value else {
-      reader.reportKind(of: value, expected: "a mapping")
-      return nil
+  ]) { member, reader in
+    guard isHeader(member.key, reader) else { return nil }
+    guard case .string(let text) = member.value,
+      text.utf8.allSatisfy({ $0 == 0x09 || (0x20...0x7e).contains($0) })
+    else {
+      return reader.refuseKind(of: member.value, expected: "text of visible ASCII characters")
     }
-    return object.compactMap { member in
-      reader.within(.key(member.key)) {
-        guard isHeader(member.key) else {
-          reader.report("is no name of a header that can be set", at: .key)
-          return nil
-        }
-        guard case .string(let text) = member.value,
-          text.utf8.allSatisfy({ $0 == 0x09 || (0x20...0x7e).contains($0) })
-        else {
-          reader.reportKind(of: member.value, expected: "text of visible ASCII characters")
-          return nil
-        }
-        return ServerEndpoint.Header(name: member.key, value: EnvironmentText(text))
-      }
-    }
+    return ServerEndpoint.Header(name: member.key, value: EnvironmentText(text))
   }
 
-  private static func isHeader(_ name: String) -> Bool {
-    let marks = Array("!#$%&'*+.^_`|~-".utf8)
-    let isToken =
-      !name.isEmpty
-      && name.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"):
-          true
-        default: marks.contains(byte)
-        }
-      }
-    return isToken
-      && !["host", "content-length", "transfer-encoding", "connection"].contains(
-        name.lowercased())
+  /// Whether a file may set a header, reported where not.
+  private static func isHeader(_ name: String, _ reader: FieldReader) -> Bool {
+    if isToken(name),
+      !["host", "content-length", "transfer-encoding", "connection"].contains(name.lowercased())
+    {
+      return true
+    }
+    reader.report("is no name of a header that can be set", at: .key)
+    return false
   }
 
-  private static let network = Shape<String>([
-    "type": "string", "pattern": "^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$",
-  ]) { value, reader in
-    if case .string(let text) = value, AddressRange(text) != nil { return text }
-    reader.reportKind(of: value, expected: "an address, or a network such as 10.0.0.0/8")
-    return nil
+  /// Whether a text may name a header at all.
+  static func isToken(_ name: String) -> Bool {
+    !name.isEmpty
+      && name.utf8.allSatisfy { CommandFile.isWord($0) || "!#$%&'*+.^`|~-".utf8.contains($0) }
   }
+
+  private static let network = Shape<String>(
+    ["type": "string", "pattern": "^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$"],
+    expected: "an address, or a network such as 10.0.0.0/8"
+  ) { value in value.stringValue.flatMap { AddressRange($0) == nil ? nil : $0 } }
 }

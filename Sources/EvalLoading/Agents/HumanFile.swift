@@ -1,6 +1,5 @@
 public import AgentRuntime
 import AgentTrace
-import TraceMatching
 
 /// The key `human` of agent and case files, and a file of its own: a person written down.
 enum HumanFile {

@@ -97,8 +97,8 @@ enum ModelFile {
       }
     }
     if !draft.choice.given.isEmpty {
-      reader.report("“choose” stands beside “\(draft.choice.given[0])”; a turn has one of them")
-      return nil
+      return reader.refuse(
+        "“choose” stands beside “\(draft.choice.given[0])”; a turn has one of them")
     }
     return ModelScript.Turn(choices: choices, repeats: draft.repeats)
   }
@@ -298,8 +298,7 @@ enum ModelFile {
     case .bool(true): return "the model is out of reach"
     case .string(let text) where !text.isEmpty: return text
     default:
-      reader.reportKind(of: value, expected: "true or a text")
-      return nil
+      return reader.refuseKind(of: value, expected: "true or a text")
     }
   }
 

@@ -97,14 +97,11 @@ enum PastCallsFile {
       return nil
     }
     guard bounds.minimum != 0 || bounds.maximum != nil else {
-      reader.report("every number is at least 0, so that this says nothing", deeper: [.key("min")])
-      return nil
+      return reader.refuse(
+        "every number is at least 0, so that this says nothing", deeper: [.key("min")])
     }
     let (minimum, maximum) = (bounds.minimum ?? 0, bounds.maximum ?? .max)
-    guard minimum <= maximum else {
-      reader.report("“min” is greater than “max”")
-      return nil
-    }
+    guard minimum <= maximum else { return reader.refuse("“min” is greater than “max”") }
     return minimum...maximum
   }
 }

@@ -13,9 +13,7 @@ enum PolicyFile {
 
   /// The keys of a policy file.
   static let fields: [Field<Policy>] = [
-    Field("$schema", .text, required: false, "The JSON Schema of this file, for editors.") {
-      _, _ in
-    },
+    .schemaOfFile,
     rules, authorizers,
   ]
 
@@ -43,13 +41,11 @@ enum PolicyFile {
       reader.attached += loaded.diagnostics
       reader.adopt(loaded.mentions)
       if loaded.diagnostics.hasErrors {
-        reader.report("the policy file \(path.quotedPath) has errors")
-        return nil
+        return reader.refuse("the policy file \(path.quotedPath) has errors")
       }
       return loaded.policy
     default:
-      reader.reportKind(of: value, expected: "a mapping with “rules”, or a path")
-      return nil
+      return reader.refuseKind(of: value, expected: "a mapping with “rules”, or a path")
     }
   }
 

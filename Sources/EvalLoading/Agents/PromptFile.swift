@@ -19,16 +19,14 @@ enum PromptFile {
         named(parts, reader)
       }
     default:
-      reader.reportKind(of: value, expected: "a text, or a list of parts")
-      return nil
+      return reader.refuseKind(of: value, expected: "a text, or a list of parts")
     }
   }
 
   /// A text that may name what is known before a run begins.
   static let early = Shape<PromptTemplate>(["type": "string"]) { value, reader in
     guard case .string(let text) = value else {
-      reader.reportKind(of: value, expected: "a text")
-      return nil
+      return reader.refuseKind(of: value, expected: "a text")
     }
     let template = template(text, reader)
     for name in template.text.names {
@@ -135,12 +133,10 @@ enum PromptFile {
     do throws(Diagnostic) {
       let bytes = try FileBytes.all(of: path, limit: fileLimitBytes)
       guard bytes.count <= fileLimitBytes else {
-        reader.report("the file \(path.quotedPath) is larger than \(fileLimitBytes) bytes")
-        return nil
+        return reader.refuse("the file \(path.quotedPath) is larger than \(fileLimitBytes) bytes")
       }
       guard (try? UTF8Span(validating: bytes.span)) != nil else {
-        reader.report("the file \(path.quotedPath) is not UTF-8")
-        return nil
+        return reader.refuse("the file \(path.quotedPath) is not UTF-8")
       }
       // Editors end the last line, which is no part of what is said.
       let said = bytes.last == 0x0a ? bytes.dropLast() : bytes[...]
@@ -149,8 +145,7 @@ enum PromptFile {
         Digest(of: bytes).hex
       )
     } catch {
-      reader.report("the file \(path.quotedPath): \(error.message)")
-      return nil
+      return reader.refuse("the file \(path.quotedPath): \(error.message)")
     }
   }
 

@@ -156,30 +156,20 @@ enum ProviderFile {
       }
       if let rest, !rest.isEmpty, !rest.hasPrefix("/"), isFree { return text }
     }
-    reader.reportKind(
+    return reader.refuseKind(
       of: value,
       expected: "a URL that begins with http:// or https://, without user, query and fragment")
-    return nil
   }
 
   /// The name of a variable; never a key itself.
   private static let variable = Shape<String>([
     "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$",
   ]) { value, reader in
-    if case .string(let text) = value, let first = text.utf8.first, !(0x30...0x39).contains(first),
-      text.utf8.allSatisfy({ $0 == 0x5f || (0x30...0x39).contains($0) || isLetter($0) })
-    {
-      return text
-    }
+    if case .string(let text) = value, CommandFile.isVariable(text) { return text }
     // What stands here may be the key: it is not repeated.
-    reader.report(
+    return reader.refuse(
       "should be the name of a variable of the environment",
       hint: "write the name, as in OPENAI_API_KEY; the key itself belongs in no file")
-    return nil
-  }
-
-  private static func isLetter(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
   }
 
   private static let headerText = Shape<String>([
@@ -188,8 +178,7 @@ enum ProviderFile {
     if case .string(let text) = value, text.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) {
       return text
     }
-    reader.reportKind(of: value, expected: "text of printable ASCII characters")
-    return nil
+    return reader.refuseKind(of: value, expected: "text of printable ASCII characters")
   }
 
   private static let headerPattern = "^[A-Za-z0-9_.!#$%&'*+^`|~-]+$"
@@ -197,29 +186,13 @@ enum ProviderFile {
   private static func headers(
     of text: Shape<String>, _ make: @escaping @Sendable (String) -> ProviderModel.Header.Value
   ) -> Shape<[ProviderModel.Header]> {
-    Shape([
+    .members([
       "type": "object", "propertyNames": ["pattern": .string(headerPattern)],
       "additionalProperties": text.schema(),
-    ]) { value, reader in
-      guard case .object(let object) = value else {
-        reader.reportKind(of: value, expected: "a mapping")
-        return nil
-      }
-      return object.compactMap { member in
-        reader.within(.key(member.key)) {
-          let isName =
-            !member.key.isEmpty
-            && member.key.utf8.allSatisfy {
-              isLetter($0) || (0x30...0x39).contains($0) || "_.!#$%&'*+^`|~-".utf8.contains($0)
-            }
-          guard isName else {
-            reader.report("is no name of a header")
-            return nil
-          }
-          return text.read(member.value, reader).map {
-            ProviderModel.Header(name: member.key, value: make($0))
-          }
-        }
+    ]) { member, reader in
+      guard HTTPFile.isToken(member.key) else { return reader.refuse("is no name of a header") }
+      return text.read(member.value, reader).map {
+        ProviderModel.Header(name: member.key, value: make($0))
       }
     }
   }
@@ -296,13 +269,7 @@ enum ProviderFile {
       Field("totalSeconds", seconds, \.total, "To the end of the reply; 600."),
     ])
 
-  private static let seconds = Shape<Double>([
-    "type": "number", "exclusiveMinimum": 0, "maximum": 86_400,
-  ]) { value, reader in
-    if let seconds = value.doubleValue, seconds > 0, seconds <= 86_400 { return seconds }
-    reader.reportKind(of: value, expected: "a number of seconds above 0, 86400 at most")
-    return nil
-  }
+  private static let seconds = Shape<Double>.seconds(atMost: 86_400)
 }
 
 extension FieldReader {

@@ -79,26 +79,19 @@ enum RedactionFile {
     {
       return text
     }
-    reader.reportKind(of: value, expected: "a word of letters, digits, “_”, “-” and “.”")
-    return nil
+    return reader.refuseKind(of: value, expected: "a word of letters, digits, “_”, “-” and “.”")
   }
 
   private static let regex = Shape<Pattern>(["type": "string", "minLength": 1]) { value, reader in
     guard case .string(let text) = value, !text.isEmpty else {
-      reader.reportKind(of: value, expected: "a regular expression")
-      return nil
+      return reader.refuseKind(of: value, expected: "a regular expression")
     }
     do { return try Pattern(text) } catch {
-      reader.report("\(error)")
-      return nil
+      return reader.refuse("\(error)")
     }
   }
 
-  static let pointer = Shape<JSONPointer>([
-    "type": "string", "pattern": "^(/.*)?$",
-  ]) { value, reader in
-    if case .string(let text) = value, let pointer = JSONPointer(text) { return pointer }
-    reader.reportKind(of: value, expected: "a JSON Pointer, as “/card/number”")
-    return nil
-  }
+  static let pointer = Shape<JSONPointer>(
+    ["type": "string", "pattern": "^(/.*)?$"], expected: "a JSON Pointer, as “/card/number”"
+  ) { value in value.stringValue.flatMap { JSONPointer($0) } }
 }

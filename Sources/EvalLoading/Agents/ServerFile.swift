@@ -4,38 +4,22 @@ import TraceMatching
 
 /// The key `mcpServers` of an agent file: servers of tools, by their names.
 enum ServerFile {
-  static let servers = Shape<[SourceRegistration]>([
-    "type": "object", "propertyNames": ["pattern": .string(namePattern)],
-    "additionalProperties": server.schema(),
-  ]) { value, reader in
-    guard case .object(let object) = value else {
-      reader.reportKind(of: value, expected: "a mapping from names to servers")
-      return nil
+  static let servers = Shape<[SourceRegistration]>.members(
+    [
+      "type": "object", "propertyNames": ["pattern": "^[A-Za-z0-9_-]{1,64}$"],
+      "additionalProperties": server.schema(),
+    ], expected: "a mapping from names to servers"
+  ) { member, reader in
+    guard isName(member.key, upTo: 64) else {
+      return reader.refuse("a server is named by 1 to 64 letters, digits, “_” and “-”", at: .key)
     }
-    return object.compactMap { member in
-      reader.within(.key(member.key)) {
-        guard isName(member.key) else {
-          reader.report(
-            "a server is named by 1 to 64 letters, digits, “_” and “-”", at: .key)
-          return nil
-        }
-        return server.read(member.value, reader).map { $0.registration(named: member.key) }
-      }
-    }
+    return server.read(member.value, reader).map { $0.registration(named: member.key) }
   }
 
-  private static let namePattern = "^[A-Za-z0-9_-]{1,64}$"
-
-  private static func isName(_ name: String) -> Bool {
-    (1...64).contains(name.utf8.count)
-      && name.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-          true
-        default: false
-        }
-      }
+  /// Whether a text is up to so many letters, digits, “_” and “-”.
+  static func isName(_ name: String, upTo limit: Int) -> Bool {
+    (1...limit).contains(name.utf8.count)
+      && name.utf8.allSatisfy { CommandFile.isWord($0) || $0 == UInt8(ascii: "-") }
   }
 
   private struct Draft: Sendable {
@@ -156,49 +140,28 @@ enum ServerFile {
   ]) { value, reader in
     if case .array = value { return CommandFile.arguments.read(value, reader) }
     if value == "" {
-      reader.report("should not be empty")
-      return nil
+      return reader.refuse("should not be empty")
     }
     return CommandFile.argument.read(value, reader).map { [$0] }
   }
 
-  private static let variables = Shape<[String: EnvironmentText]>([
-    "type": "object", "propertyNames": ["pattern": .string(CommandFile.namePattern)],
-    "additionalProperties": CommandFile.argument.schema(),
-  ]) { value, reader in
-    guard case .object(let object) = value else {
-      reader.reportKind(of: value, expected: "a mapping")
-      return nil
-    }
-    var variables: [String: EnvironmentText] = [:]
-    for member in object {
-      reader.within(.key(member.key)) {
-        if !CommandFile.isVariable(member.key) {
-          reader.report("should be named by letters, digits and _ alone")
-        } else if let text = CommandFile.argument.read(member.value, reader) {
-          variables[member.key] = EnvironmentText(text)
-        }
-      }
-    }
-    return variables
+  private static let variables = CommandFile.variables.map { variables, _ in
+    variables.mapValues { EnvironmentText($0) }
   }
 
   private static let address = Shape<String>(["type": "string", "pattern": "^https?://[^/?#]+"]) {
     value, reader in
     guard case .string(let text) = value else {
-      reader.reportKind(of: value, expected: "a URL")
-      return nil
+      return reader.refuseKind(of: value, expected: "a URL")
     }
     do {
       let template = try URLTemplate(text)
       guard template.keys.isEmpty else {
-        reader.report("nothing is filled in to the URL of a server")
-        return nil
+        return reader.refuse("nothing is filled in to the URL of a server")
       }
       return text
     } catch {
-      reader.report("\(error)")
-      return nil
+      return reader.refuse("\(error)")
     }
   }
 
@@ -207,8 +170,7 @@ enum ServerFile {
     if case .string(let text) = value, Digest(hex: text) != nil, text.lowercased() == text {
       return text
     }
-    reader.reportKind(of: value, expected: "a digest: 64 digits 0-9a-f")
-    return nil
+    return reader.refuseKind(of: value, expected: "a digest: 64 digits 0-9a-f")
   }
 
   // MARK: Choices
@@ -251,13 +213,12 @@ enum ServerFile {
     "type": "string", "pattern": "^[A-Za-z0-9_.-]{1,128}$",
   ]) { value, reader in
     if case .string(let text) = value, (1...128).contains(text.utf8.count),
-      text.utf8.allSatisfy({ $0 == UInt8(ascii: ".") || isName(String(UnicodeScalar($0))) })
+      text.utf8.allSatisfy({ CommandFile.isWord($0) || ".-".utf8.contains($0) })
     {
       return text
     }
-    reader.reportKind(
+    return reader.refuseKind(
       of: value, expected: "a tool's name: 1 to 128 letters, digits, “_”, “-” and “.”")
-    return nil
   }
 
   private static let choice = Shape<ToolChoice>([
@@ -268,8 +229,8 @@ enum ServerFile {
     }
     guard let draft = detailed.read(value, reader), let tool = draft.tool else { return nil }
     if draft.name != nil, tool.literal == nil {
-      reader.report("“as” names one tool, and “name” is a glob for many", deeper: [.key("as")])
-      return nil
+      return reader.refuse(
+        "“as” names one tool, and “name” is a glob for many", deeper: [.key("as")])
     }
     return ToolChoice(
       tool, name: draft.name, description: draft.description, sideEffect: draft.sideEffect,

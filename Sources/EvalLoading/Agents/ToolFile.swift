@@ -188,8 +188,7 @@ enum ToolFile {
       return nil
     }
     if given.count > 1 {
-      reader.report("has “\(key)” and “\(given[1].0)”; one of them is allowed")
-      return nil
+      return reader.refuse("has “\(key)” and “\(given[1].0)”; one of them is allowed")
     }
     var definition = draft.definition
     if let access = draft.memory {

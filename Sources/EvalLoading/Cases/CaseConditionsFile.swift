@@ -1,4 +1,3 @@
-import AgentRuntime
 import AgentTrace
 
 /// The keys of a case, of what cases share and of a row of a table that say what runs are made with.

@@ -37,13 +37,13 @@ enum CaseFile {
     switch (isRoot, mayLackExpected) {
     case (true, false): rootFields
     case (false, false): fields
-    case (true, true): [schemaField] + fieldsWithSets
+    case (true, true): [.schemaOfFile] + fieldsWithSets
     case (false, true): fieldsWithSets
     }
   }
 
   static let fields: [Field<Draft>] = otherFields + [expectedField(isRequired: true)]
-  private static let rootFields = [schemaField] + fields
+  private static let rootFields: [Field<Draft>] = [.schemaOfFile] + fields
   private static let fieldsWithSets = otherFields + [expectedField(isRequired: false)]
 
   private static func expectedField(isRequired: Bool) -> Field<Draft> {
@@ -126,18 +126,12 @@ enum CaseFile {
       "Named sets of expectations that the case has as well."),
   ]
 
-  /// The key of a case that is the whole root of its file.
-  static let schemaField = Field<Draft>(
-    "$schema", .text, required: false, "The JSON Schema of this file, for editors."
-  ) { _, _ in }
-
   private static let input = Shape<JSONValue>(["type": ["string", "object", "array"]]) {
     value, reader in
     switch value {
     case .string, .object, .array: return value
     default:
-      reader.reportKind(of: value, expected: "a text, or what a pipeline is given")
-      return nil
+      return reader.refuseKind(of: value, expected: "a text, or what a pipeline is given")
     }
   }
 
@@ -146,8 +140,7 @@ enum CaseFile {
   ]) { value, reader in
     guard let text = Shape<String>.name.read(value, reader) else { return nil }
     if EvalCase.isUsable(caseId: text) { return text }
-    reader.report("should be at most 200 characters, none of them a control character")
-    return nil
+    return reader.refuse("should be at most 200 characters, none of them a control character")
   }
 
   private static let expected = Shape<Expectations>(["$ref": "#/$defs/expected"]) { value, reader in
@@ -188,12 +181,11 @@ enum CaseFile {
     switch value {
     case .object: return detailedSkip.read(value, reader)
     case .string(let text) where ["no", "n", "off", "false"].contains(text.lowercased()):
-      reader.report("\(text.quoted) is no reason", hint: "leave “skip” out, or say why")
-      return nil
+      return reader.refuse("\(text.quoted) is no reason", hint: "leave “skip” out, or say why")
     case .string(let text) where !text.isEmpty: return CaseSkip(reason: text)
     default:
-      reader.reportKind(of: value, expected: "a reason, or a mapping with “reason” and “until”")
-      return nil
+      return reader.refuseKind(
+        of: value, expected: "a reason, or a mapping with “reason” and “until”")
     }
   }
 }
@@ -201,12 +193,10 @@ enum CaseFile {
 extension Shape where Value == String {
   /// A day of the calendar, `2026-12-31`.
   static var day: Shape {
-    Shape(["type": "string", "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"]) {
-      value, reader in
-      if case .string(let text) = value, isDay(text) { return text }
-      reader.reportKind(of: value, expected: "a day such as 2026-12-31")
-      return nil
-    }
+    Shape(
+      ["type": "string", "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"],
+      expected: "a day such as 2026-12-31"
+    ) { value in value.stringValue.flatMap { isDay($0) ? $0 : nil } }
   }
 
   private static func isDay(_ text: String) -> Bool {

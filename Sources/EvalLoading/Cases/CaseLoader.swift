@@ -1,4 +1,3 @@
-import AgentRuntime
 import AgentTrace
 import TraceJudging
 import TraceMatching

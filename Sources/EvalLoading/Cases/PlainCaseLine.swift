@@ -1,6 +1,4 @@
-import AgentTrace
 import Glibc
-import TraceJudging
 
 /// A line of JSONL with what cases on recorded runs mostly have: an id, an input, a recording and
 /// expectations, in any order, each text without an escape.

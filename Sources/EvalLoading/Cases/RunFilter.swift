@@ -86,8 +86,7 @@ enum RunFilterFile {
   private static let calls = Shape<Bool?>(["enum": ["whole", "partial"]]) { value, reader in
     if value == "whole" { return .some(true) }
     if value == "partial" { return .some(false) }
-    reader.reportKind(of: value, expected: "“whole” or “partial”")
-    return nil
+    return reader.refuseKind(of: value, expected: "“whole” or “partial”")
   }
 
   /// A glob, or an empty text.
@@ -104,8 +103,8 @@ enum RunFilterFile {
       switch member.value {
       case .string, .number, .bool: break
       default:
-        reader.report("should be a text, a number or a truth value", deeper: [.key(member.key)])
-        return nil
+        return reader.refuse(
+          "should be a text, a number or a truth value", deeper: [.key(member.key)])
       }
     }
     return object

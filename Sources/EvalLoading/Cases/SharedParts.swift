@@ -95,9 +95,7 @@ struct SharedParts: Sendable {
   // MARK: Keys
 
   static let draftFields: [Field<Draft>] = [
-    Field("$schema", .text, required: false, "The JSON Schema of this file, for editors.") {
-      _, _ in
-    },
+    .schemaOfFile,
     Field("root", .flag, \.isRoot, "Whether outer folders are not looked at."),
     Field("defaults", defaultsShape, \.defaults, "What cases have that say nothing else."),
     Field(
@@ -141,8 +139,7 @@ struct SharedParts: Sendable {
     "additionalProperties": ["$ref": "#/$defs/expected"],
   ]) { value, reader in
     guard let object = value.objectValue, !object.isEmpty else {
-      reader.reportKind(of: value, expected: "a mapping from names to expectations")
-      return nil
+      return reader.refuseKind(of: value, expected: "a mapping from names to expectations")
     }
     return object.map { member in
       reader.within(.key(member.key)) {
@@ -176,8 +173,7 @@ struct SetReference: Sendable {
   private static let text = Shape<SetReference>(["type": "string", "minLength": 1]) {
     value, reader in
     guard let text = value.stringValue, !text.isEmpty, !text.utf8.contains(0) else {
-      reader.reportKind(of: value, expected: "the name of a set, or FILE#NAME")
-      return nil
+      return reader.refuseKind(of: value, expected: "the name of a set, or FILE#NAME")
     }
     guard let mark = text.utf8.lastIndex(of: UInt8(ascii: "#")) else {
       return SetReference(name: text)
@@ -238,18 +234,6 @@ struct SharedPartsFinder {
   private(set) var files: [String] = []
 
   init(limits: SourceLimits) { self.limits = limits }
-
-  /// Whether a file is one that this finder reads by its name.
-  static func isDefaults(_ path: String) -> Bool {
-    let name = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }
-    return name.map(names.contains) ?? false
-  }
-
-  /// What is wrong with the files read since this was last asked.
-  mutating func takeDiagnostics() -> [Diagnostic] {
-    defer { diagnostics = [] }
-    return diagnostics
-  }
 
   /// What the cases of a folder share.
   mutating func parts(of folder: String, depth: Int = 0) -> SharedParts {

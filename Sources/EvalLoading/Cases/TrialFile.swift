@@ -16,10 +16,9 @@ enum TrialFile {
     ]
   ).map { rates, reader in
     guard rates.test == nil else { return rates }
-    reader.report(
+    return reader.refuse(
       "no test tells these rates apart",
       hint: "“bad” is below “good”, and both errors are below one half")
-    return nil
   }
 
   /// Gives a case that says nothing of trials those of the defaults.
@@ -61,10 +60,9 @@ enum TrialFile {
 extension Shape where Value == Double {
   /// A number between 0 and 1, neither of them included.
   static var share: Shape {
-    Shape(["type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1]) { value, reader in
-      if let number = value.doubleValue, number > 0, number < 1 { return number }
-      reader.reportKind(of: value, expected: "a number between 0 and 1")
-      return nil
-    }
+    Shape(
+      ["type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1],
+      expected: "a number between 0 and 1"
+    ) { value in value.doubleValue.flatMap { $0 > 0 && $0 < 1 ? $0 : nil } }
   }
 }

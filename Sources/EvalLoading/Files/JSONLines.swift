@@ -1,4 +1,3 @@
-import AgentTrace
 import Glibc
 
 /// Reads a JSONL file line by line, so that a file of any length takes the memory of one line.

@@ -1,4 +1,3 @@
-import AgentTrace
 import FilePaths
 import Glibc
 

@@ -25,9 +25,7 @@ enum PipelineFile {
   }
 
   static let fields: [Field<Draft>] = [
-    Field("$schema", .text, required: false, "The JSON Schema of this file, for editors.") {
-      _, _ in
-    },
+    .schemaOfFile,
     Field("pipeline", .name, \.name, required: true, "The pipeline's name."),
     Field("input", input, \.input, "What the pipeline is given: its schema, and a default."),
     Field(
@@ -62,8 +60,7 @@ enum PipelineFile {
   private static let edge = Shape<[String]>.list(of: .name, atLeast: 1).map {
     words, reader -> PipelineEdge? in
     guard words.count == 2 else {
-      reader.report("should be a pair: the task that comes first, and the one that needs it")
-      return nil
+      return reader.refuse("should be a pair: the task that comes first, and the one that needs it")
     }
     return PipelineEdge(words[0], words[1])
   }
@@ -84,8 +81,7 @@ enum PipelineFile {
     "type": "object", "additionalProperties": ["type": "integer", "minimum": 1],
   ]) { value, reader in
     guard case .object(let object) = value else {
-      reader.reportKind(of: value, expected: "a mapping from labels to numbers")
-      return nil
+      return reader.refuseKind(of: value, expected: "a mapping from labels to numbers")
     }
     var labels: [String: Int] = [:]
     for member in object {

@@ -1,8 +1,6 @@
 import AgentPipelines
 import AgentRuntime
 import AgentTrace
-import TraceJudging
-import TraceMatching
 
 /// The keys of a task in a pipeline file.
 enum TaskFile {
@@ -127,19 +125,16 @@ enum TaskFile {
     let outer = PipelineLoader.outer
     guard !outer.contains(where: { $0.hasSameUTF8(as: path) }) else {
       let way = (outer.drop { !$0.hasSameUTF8(as: path) } + [path]).joined(separator: " → ")
-      reader.report("the pipeline stands in itself: \(way)", deeper: [.key("pipeline")])
-      return nil
+      return reader.refuse("the pipeline stands in itself: \(way)", deeper: [.key("pipeline")])
     }
     guard outer.count < PipelineDefinition.depthLimit else {
-      reader.report(
+      return reader.refuse(
         "more than \(PipelineDefinition.depthLimit) pipelines stand in one another",
         deeper: [.key("pipeline")])
-      return nil
     }
     guard PipelineLoader.count?.mayGoOn() ?? true else {
-      reader.report(
+      return reader.refuse(
         "more than \(FileCount.limit) pipeline files stand in one", deeper: [.key("pipeline")])
-      return nil
     }
     let loaded = PipelineLoader.load(path)
     reader.files += [path] + loaded.files
@@ -192,17 +187,14 @@ enum TaskFile {
       {
         return .list(template.references[0])
       }
-      reader.report("should name one list", hint: "such as ${analyze.files}")
-      return nil
+      return reader.refuse("should name one list", hint: "such as ${analyze.files}")
     case .object(let object):
       guard let task = object["partsOf"]?.stringValue, object.count == 1 else {
-        reader.reportKind(of: value, expected: "a mapping with “partsOf” alone")
-        return nil
+        return reader.refuseKind(of: value, expected: "a mapping with “partsOf” alone")
       }
       return .parts(of: task)
     default:
-      reader.reportKind(of: value, expected: "a list’s name, or a mapping with “partsOf”")
-      return nil
+      return reader.refuseKind(of: value, expected: "a list’s name, or a mapping with “partsOf”")
     }
   }
 
@@ -223,9 +215,8 @@ enum TaskFile {
     {
       return .calls(of: tool)
     }
-    reader.reportKind(
+    return reader.refuseKind(
       of: value, expected: "“lines”, or a mapping with “calls” alone")
-    return nil
   }
 
   private struct RetryDraft: Sendable {

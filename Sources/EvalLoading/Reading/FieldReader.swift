@@ -77,6 +77,14 @@ final class FieldReader {
       Finding(severity: severity, path: path + deeper, end: end, message: message, hint: hint))
   }
 
+  /// The same of a value that nothing can be made of.
+  func refuse<Value>(
+    _ message: String, hint: String? = nil, at end: PathEnd = .value, deeper: [PathStep] = []
+  ) -> Value? {
+    report(message, hint: hint, at: end, deeper: deeper)
+    return nil
+  }
+
   /// Notes what is wrong with a value that was read before.
   func reportAt(
     _ path: [PathStep], _ severity: Diagnostic.Severity, _ message: String, hint: String? = nil
@@ -148,6 +156,12 @@ final class FieldReader {
     report("should be \(expected), not \(value.phrase)")
   }
 
+  /// The same, where nothing can be made of it.
+  func refuseKind<Value>(of value: JSONValue, expected: String) -> Value? {
+    reportKind(of: value, expected: expected)
+    return nil
+  }
+
   /// The findings with their places in the file.
   func diagnostics(path file: String, in root: SourceRoot) -> [Diagnostic] {
     guard !findings.isEmpty else { return [] }
@@ -179,6 +193,11 @@ struct Field<Target>: Sendable {
   let note: String
   let schema: @Sendable () -> JSONValue
   let read: @Sendable (JSONValue, inout Target, FieldReader) -> Void
+
+  /// The key of a whole file that names its schema; nothing is read from it.
+  static var schemaOfFile: Field {
+    Field("$schema", .text, "The JSON Schema of this file, for editors.") { _, _ in }
+  }
 
   /// A key whose value goes to a property as it is.
   init<Value>(

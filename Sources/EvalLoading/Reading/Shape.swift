@@ -16,6 +16,17 @@ struct Shape<Value>: Sendable {
     self.read = read
   }
 
+  /// A value that `take` makes something of; of any other is told what was `expected`.
+  init(
+    _ schema: @autoclosure @escaping @Sendable () -> JSONValue, expected: String,
+    _ take: @escaping @Sendable (JSONValue) -> Value?
+  ) {
+    self.init(schema()) { value, reader in
+      if let taken = take(value) { return taken }
+      return reader.refuseKind(of: value, expected: expected)
+    }
+  }
+
   /// A shape whose value becomes something else, or is refused by `transform` with a report.
   func map<Other>(
     _ transform: @escaping @Sendable (Value, FieldReader) -> Other?
@@ -40,11 +51,7 @@ struct Shape<Value>: Sendable {
 extension Shape where Value == String {
   /// Any text.
   static var text: Shape {
-    Shape(["type": "string"]) { value, reader in
-      if case .string(let text) = value { return text }
-      reader.reportKind(of: value, expected: "text")
-      return nil
-    }
+    Shape(["type": "string"], expected: "text") { $0.stringValue }
   }
 
   /// A text of at least one character.
@@ -70,15 +77,11 @@ extension Shape where Value == String {
   static var path: Shape {
     Shape(["type": "string", "minLength": 1]) { value, reader in
       if case .string(let text) = value, !text.isEmpty, !text.utf8.contains(0) {
-        guard !text.hasPrefix("~/") else {
-          reader.report(homeless)
-          return nil
-        }
+        guard !text.hasPrefix("~/") else { return reader.refuse(homeless) }
         return reader.folder.resolve(text)
       }
-      reader.report(
+      return reader.refuse(
         value == "" ? "should not be empty" : "should be a path, not \(value.phrase)")
-      return nil
     }
   }
 
@@ -117,26 +120,19 @@ extension Shape where Value: CaseIterable & RawRepresentable & Sendable, Value.R
 extension Shape where Value == Bool {
   /// `true` or `false`.
   static var flag: Shape {
-    Shape(["type": "boolean"]) { value, reader in
-      if case .bool(let flag) = value { return flag }
-      reader.reportKind(of: value, expected: "true or false")
-      return nil
-    }
+    Shape(["type": "boolean"], expected: "true or false") { $0.boolValue }
   }
 }
 
 extension Shape where Value == Int {
   /// A whole number within bounds.
   static func count(_ range: ClosedRange<Int>) -> Shape {
-    Shape([
-      "type": "integer", "minimum": JSONValue(range.lowerBound),
-      "maximum": JSONValue(range.upperBound),
-    ]) { value, reader in
-      if let count = value.intValue, range.contains(count) { return count }
-      reader.reportKind(
-        of: value, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)")
-      return nil
-    }
+    Shape(
+      [
+        "type": "integer", "minimum": JSONValue(range.lowerBound),
+        "maximum": JSONValue(range.upperBound),
+      ], expected: "a whole number from \(range.lowerBound) to \(range.upperBound)"
+    ) { value in value.intValue.flatMap { range.contains($0) ? $0 : nil } }
   }
 
   /// A whole number from 0 up; the upper end keeps sums of such numbers in range.
@@ -147,11 +143,18 @@ extension Shape where Value == Double {
   /// A number from 0 up, with a fraction if need be; seconds, or money. The upper end keeps it in
   /// range when it is turned into microseconds.
   static var amount: Shape {
-    Shape(["type": "number", "minimum": 0, "maximum": 1_000_000_000]) { value, reader in
-      if let amount = value.doubleValue, (0...1_000_000_000).contains(amount) { return amount }
-      reader.reportKind(of: value, expected: "a number from 0 to 1000000000")
-      return nil
-    }
+    Shape(
+      ["type": "number", "minimum": 0, "maximum": 1_000_000_000],
+      expected: "a number from 0 to 1000000000"
+    ) { value in value.doubleValue.flatMap { (0...1_000_000_000).contains($0) ? $0 : nil } }
+  }
+
+  /// A number of seconds above 0.
+  static func seconds(atMost limit: Int) -> Shape {
+    Shape(
+      ["type": "number", "exclusiveMinimum": 0, "maximum": JSONValue(limit)],
+      expected: "a number of seconds above 0, \(limit) at most"
+    ) { value in value.doubleValue.flatMap { $0 > 0 && $0 <= Double(limit) ? $0 : nil } }
   }
 }
 
@@ -170,9 +173,8 @@ extension Shape where Value == JSONValue {
         _ = try JSONSchema(compiling: value)
         return value
       } catch {
-        reader.report(
+        return reader.refuse(
           "no usable JSON Schema: \(error.code.phrase)", deeper: Array(error.pointer, in: value))
-        return nil
       }
     }
   }
@@ -181,11 +183,7 @@ extension Shape where Value == JSONValue {
 extension Shape where Value == JSONObject {
   /// Any mapping.
   static var mapping: Shape {
-    Shape(["type": "object"]) { value, reader in
-      if case .object(let object) = value { return object }
-      reader.reportKind(of: value, expected: "a mapping")
-      return nil
-    }
+    Shape(["type": "object"], expected: "a mapping") { $0.objectValue }
   }
 }
 
@@ -215,8 +213,7 @@ extension Shape where Value == Glob {
       do throws(PatternError) {
         return try Glob(text)
       } catch {
-        reader.report("no usable glob: \(error)")
-        return nil
+        return reader.refuse("no usable glob: \(error)")
       }
     }
   }
@@ -237,8 +234,7 @@ extension Shape {
           ].compactMap { $0 }))
     ) { value, reader in
       guard case .array(let elements) = value else {
-        reader.reportKind(of: value, expected: "a list")
-        return nil
+        return reader.refuseKind(of: value, expected: "a list")
       }
       if elements.count < minimum { reader.report("should not be empty") }
       return elements.enumerated().compactMap { index, value in
@@ -256,6 +252,21 @@ extension Shape {
     }
   }
 
+  /// A mapping from names to things, of which `read` makes each, or reports what is wrong with it.
+  static func members<Element>(
+    _ schema: @autoclosure @escaping @Sendable () -> JSONValue, expected: String = "a mapping",
+    _ read: @escaping @Sendable (JSONObject.Member, FieldReader) -> Element?
+  ) -> Shape where Value == [Element] {
+    Shape(schema()) { value, reader in
+      guard case .object(let object) = value else {
+        return reader.refuseKind(of: value, expected: expected)
+      }
+      return object.compactMap { member in
+        reader.within(.key(member.key)) { read(member, reader) }
+      }
+    }
+  }
+
   /// A mapping with known keys.
   ///
   /// - Parameters:
@@ -267,8 +278,7 @@ extension Shape {
   ) -> Shape {
     Shape(.object(FileSchema.object(fields, constraints: constraints))) { value, reader in
       guard case .object(let object) = value else {
-        reader.reportKind(of: value, expected: expected)
-        return nil
+        return reader.refuseKind(of: value, expected: expected)
       }
       var target = start()
       reader.read(object, into: &target, fields)

@@ -24,7 +24,7 @@ enum CaseSchema {
     let own: JSONObject = [
       "commandAgent": .object(FileSchema.object(CommandAgentFile.fields)),
       "case": .object(object(CaseFile.fields)),
-      "rootCase": .object(object([CaseFile.schemaField] + CaseFile.fields)),
+      "rootCase": .object(object([Field<CaseFile.Draft>.schemaOfFile] + CaseFile.fields)),
       "tableCase": .object(tableCase(root: false)), "rootTableCase": .object(tableCase(root: true)),
       "anyCase": choice("case", "tableCase"), "anyRootCase": choice("rootCase", "rootTableCase"),
     ]
@@ -45,7 +45,7 @@ enum CaseSchema {
 
   /// A case of which some values stand in the rows of a table.
   private static func tableCase(root: Bool) -> JSONObject {
-    let fields = (root ? [CaseFile.schemaField] : []) + CaseFile.fields
+    let fields = (root ? [Field<CaseFile.Draft>.schemaOfFile] : []) + CaseFile.fields
     var properties = JSONObject()
     for field in fields { properties[field.name] = ["description": .string(field.note)] }
     properties["table"] = CaseTable.schema

@@ -72,9 +72,7 @@ public enum SettingsLoader {
 /// The keys of a settings file.
 enum SettingsFile {
   static let fields: [Field<ProjectSettings>] = [
-    Field("$schema", .text, required: false, "The JSON Schema of this file, for editors.") {
-      _, _ in
-    },
+    .schemaOfFile,
     Field(
       "paths", .oneOrMore(of: .path), \.paths,
       "Case files and folders that run, accept and mutate take where none is named."),
@@ -113,9 +111,8 @@ enum SettingsFile {
     case .string(let text) where !text.isEmpty: return text
     case .number(let number): return number.token
     default:
-      reader.reportKind(
+      return reader.refuseKind(
         of: value, expected: "a number of per cent, or steps=, tokens= or cost= and one")
-      return nil
     }
   }
 
@@ -125,15 +122,9 @@ enum SettingsFile {
   ]) { value, reader in
     guard case .string(let text) = value, let colon = text.firstIndex(of: ":"),
       text.index(after: colon) < text.endIndex, !text.hasSuffix(":-")
-    else {
-      reader.report("should be FORMAT:FILE, as junit:results.xml")
-      return nil
-    }
+    else { return reader.refuse("should be FORMAT:FILE, as junit:results.xml") }
     let file = String(text[text.index(after: colon)...])
-    guard !file.hasPrefix("~/") else {
-      reader.report(Shape<String>.homeless)
-      return nil
-    }
+    guard !file.hasPrefix("~/") else { return reader.refuse(Shape<String>.homeless) }
     return text[...colon] + reader.folder.resolve(file)
   }
 
