@@ -31,27 +31,13 @@ enum EventSchema {
     [
       "type": "object", "required": ["seq", "step", "type", "runId", "t", "data"],
       "properties": [
-        "seq": [
-          "$ref": "#/$defs/count", "description": "The event's number: from 0, without gaps.",
-        ],
-        "step": [
-          "$ref": "#/$defs/count",
-          "description": "The step it belongs to: from 1; 0 for what precedes the first.",
-        ],
-        "type": [
-          "type": "string",
-          "description": .string(
-            "What kind of fact it states: \(EventType.known.map(\.rawValue).alternatives)."),
-        ],
-        "runId": ["type": "string", "description": "The run it belongs to."],
-        "time": [
-          "type": "string",
-          "description": "When it happened, in UTC, for people; nothing is ordered by it.",
-        ],
-        "t": [
-          "$ref": "#/$defs/count",
-          "description": "Microseconds of active run time, pauses excluded.",
-        ],
+        "seq": .part("count", "The event's number: from 0, without gaps."),
+        "step": .part("count", "The step it belongs to: from 1; 0 for what precedes the first."),
+        "type": .text(
+          "What kind of fact it states: \(EventType.known.map(\.rawValue).alternatives)."),
+        "runId": .text("The run it belongs to."),
+        "time": .text("When it happened, in UTC, for people; nothing is ordered by it."),
+        "t": .part("count", "Microseconds of active run time, pauses excluded."),
         "data": ["type": "object", "description": "What happened."],
       ],
       "allOf": .array(
@@ -67,10 +53,7 @@ enum EventSchema {
   private static let mark: JSONValue = [
     "type": "object", "required": ["mark", "data"],
     "properties": [
-      "mark": [
-        "type": "string",
-        "description": "seal, summary, checkpoint or gap: a line without a number.",
-      ],
+      "mark": .text("seal, summary, checkpoint or gap: a line without a number."),
       "data": ["description": "What the mark says."],
     ],
   ]
