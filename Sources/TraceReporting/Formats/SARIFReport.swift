@@ -94,8 +94,8 @@ struct SARIFReport {
   }
 
   private func location(of path: String) -> JSONValue {
-    if path.hasPrefix("/") { return ["uri": .string("file://" + Self.uri(path))] }
-    return ["uri": .string(Self.uri(path)), "uriBaseId": "%SRCROOT%"]
+    if path.hasPrefix("/") { return ["uri": .string("file://" + Markup.uri(path))] }
+    return ["uri": .string(Markup.uri(path)), "uriBaseId": "%SRCROOT%"]
   }
 
   /// A plain text message, in which braces are placeholders unless doubled (3.11.5) and
@@ -111,21 +111,5 @@ struct SARIFReport {
       }
     }
     return escaped
-  }
-
-  /// A path as a URI reference (RFC 3986): each byte that is no unreserved one as `%XX`.
-  static func uri(_ path: String) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var bytes: [UInt8] = []
-    for byte in path.utf8 {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
-        UInt8(ascii: "."), UInt8(ascii: "~"), UInt8(ascii: "/"):
-        bytes.append(byte)
-      default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
   }
 }

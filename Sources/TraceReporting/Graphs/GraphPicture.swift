@@ -180,16 +180,6 @@ public struct GraphPicture: Sendable {
   }
 
   private static func escaped(_ text: String) -> String {
-    var escaped = ""
-    for scalar in Visible.line(text).unicodeScalars {
-      switch scalar {
-      case "<": escaped += "&lt;"
-      case ">": escaped += "&gt;"
-      case "&": escaped += "&amp;"
-      case "\"": escaped += "&quot;"
-      default: escaped.unicodeScalars.append(scalar)
-      }
-    }
-    return escaped
+    Markup.escape(Visible.line(text), quotes: ["\""])
   }
 }

@@ -125,23 +125,10 @@ public struct ViewerPage: Sendable {
     guard !links.isEmpty else { return "" }
     let anchors = links.map { link in
       // A dot and a slash before it: no name is an address.
-      "<a href=\"./\(Self.escaped(link.file))\">\(HTML.line(link.text, width: 120))</a>"
+      "<a href=\"./\(Markup.uri(link.file, keepsSlashes: false))\">\(HTML.line(link.text, width: 120))</a>"
     }
     return
       "<nav id=\"tree\" aria-label=\"Runs of the tree\">\(anchors.joined(separator: "\n"))</nav>\n"
-  }
-
-  /// A file's name as a part of an address (RFC 3986, 2.3: what is unreserved stands for itself).
-  private static func escaped(_ name: String) -> String {
-    name.utf8.map { byte in
-      switch byte {
-      case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e:
-        String(decoding: [byte], as: UTF8.self)
-      default:
-        "%" + String(byte >> 4, radix: 16, uppercase: true)
-          + String(byte & 15, radix: 16, uppercase: true)
-      }
-    }.joined()
   }
 
   private static let keys: [(String, String)] = [
