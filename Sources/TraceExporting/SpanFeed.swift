@@ -1,5 +1,4 @@
 public import AgentTrace
-import TraceStorage
 
 /// The spans of a run that is being made, each once it has ended: what a server of traces is sent in the meantime.
 ///
@@ -11,8 +10,6 @@ public struct SpanFeed: Sendable {
   public struct Batch: Sendable {
     /// The request, `ExportTraceServiceRequest` in protocol buffers.
     public var body: [UInt8]
-    /// How many spans it has.
-    public var count: Int { marks.count }
     fileprivate var marks: [[UInt8]: Int]
   }
 

@@ -1,5 +1,4 @@
 import AgentTrace
-import TraceStorage
 
 /// Gathers a story from events.
 struct StoryFold {

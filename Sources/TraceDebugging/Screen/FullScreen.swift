@@ -43,7 +43,6 @@ public final class FullScreen {
   var size = (columns: 80, rows: 24)
   var limits: Limits?
   var lastSeq: Int?
-  private var wasAtEnd = false
 
   /// Begins where a session stands.
   public init(_ session: DebugSession) {

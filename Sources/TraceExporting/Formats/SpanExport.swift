@@ -1,5 +1,4 @@
 import AgentTrace
-import TraceJudging
 import TraceStorage
 
 /// A run as spans: the agent's at the root, below it one for each model call and one for each call

@@ -1,4 +1,3 @@
-import AgentTrace
 import TraceStorage
 
 /// A zip file that is written member by member, each deflated (method 8).
