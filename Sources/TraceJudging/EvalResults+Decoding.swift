@@ -185,7 +185,7 @@ extension ResultsShard {
 }
 
 /// A value within results, and the way that leads to it.
-private struct ResultsReader {
+struct ResultsReader {
   var value: JSONValue
   var place: String
 
@@ -205,7 +205,11 @@ private struct ResultsReader {
     return text
   }
 
-  func text(_ key: String) throws(ResultsError) -> String { try member(key).text() }
+  func text(_ key: String) throws(ResultsError) -> String {
+    guard let member = value[key] else { throw error(key, "missing") }
+    guard let text = member.stringValue else { throw error(key, "no text") }
+    return text
+  }
 
   func textIfThere(_ key: String) throws(ResultsError) -> String? {
     value[key] == nil ? nil : try text(key)

@@ -81,38 +81,22 @@ public struct EncodedResults: Sendable {
   /// Writes what stands behind the cases.
   private func addRest(to output: inout ResultsText) {
     output.raw("]")
-    if let comparison {
-      output.raw(",\"comparison\":")
-      output.value(comparison)
-    }
-    output.raw(",\"schema\":")
-    output.string(EvalResults.schema)
-    if let shard {
-      output.raw(",\"shard\":")
-      output.value(shard)
-    }
+    output.value(",\"comparison\":", comparison)
+    output.string(",\"schema\":", EvalResults.schema)
+    output.value(",\"shard\":", shard)
     output.raw(",\"skipped\":[")
     for (index, skipped) in skipped.enumerated() {
       output.comma(before: index)
-      output.raw("{\"caseId\":")
-      output.string(skipped.caseId)
-      if let comparison = skipped.comparison {
-        output.raw(",\"comparison\":")
-        output.value(comparison.json)
-      }
-      output.raw(",\"reason\":")
-      output.string(skipped.reason)
+      output.string("{\"caseId\":", skipped.caseId)
+      output.value(",\"comparison\":", skipped.comparison?.json)
+      output.string(",\"reason\":", skipped.reason)
       output.raw("}")
     }
     let tally = tally
-    output.raw("],\"summary\":{\"error\":")
-    output.number(tally.error)
-    output.raw(",\"fail\":")
-    output.number(tally.fail)
-    output.raw(",\"inconclusive\":")
-    output.number(tally.inconclusive)
-    output.raw(",\"pass\":")
-    output.number(tally.pass)
+    output.number("],\"summary\":{\"error\":", tally.error)
+    output.number(",\"fail\":", tally.fail)
+    output.number(",\"inconclusive\":", tally.inconclusive)
+    output.number(",\"pass\":", tally.pass)
     output.raw("}}")
   }
 }
@@ -134,39 +118,34 @@ private struct ResultsText {
     JSONNumber(value).append(to: &bytes)
   }
 
-  mutating func value(_ value: JSONValue) { CanonicalJSON.append(value, to: &bytes, form: .plain) }
+  /// A member behind others; nothing where it is not there.
+  mutating func string(_ key: StaticString, _ text: String?) {
+    guard let text else { return }
+    raw(key)
+    string(text)
+  }
+
+  mutating func number(_ key: StaticString, _ value: Int) {
+    raw(key)
+    number(value)
+  }
+
+  mutating func value(_ key: StaticString, _ value: JSONValue?) {
+    guard let value else { return }
+    raw(key)
+    CanonicalJSON.append(value, to: &bytes, form: .plain)
+  }
 
   mutating func add(_ result: CaseResult, _ outcome: CaseOutcome) {
-    raw("{\"caseId\":")
-    string(result.caseId)
-    if let cluster = result.cluster {
-      raw(",\"cluster\":")
-      string(cluster)
-    }
-    if let comparison = result.comparison {
-      raw(",\"comparison\":")
-      value(comparison.json)
-    }
-    if let error = result.error {
-      raw(",\"error\":")
-      string(error)
-    }
-    if let notRun = result.notRun {
-      raw(",\"notRun\":")
-      string(notRun)
-    }
-    raw(",\"outcome\":")
-    string(outcome.rawValue)
-    raw(",\"position\":")
-    string(result.position)
-    if let statistics = result.statistics {
-      raw(",\"statistics\":")
-      value(statistics.json)
-    }
-    if let plan = result.plan {
-      raw(",\"trialPlan\":")
-      value(plan.json)
-    }
+    string("{\"caseId\":", result.caseId)
+    string(",\"cluster\":", result.cluster)
+    value(",\"comparison\":", result.comparison?.json)
+    string(",\"error\":", result.error)
+    string(",\"notRun\":", result.notRun)
+    string(",\"outcome\":", outcome.rawValue)
+    string(",\"position\":", result.position)
+    value(",\"statistics\":", result.statistics?.json)
+    value(",\"trialPlan\":", result.plan?.json)
     raw(",\"trials\":[")
     for index in result.trials.indices {
       comma(before: index)
@@ -178,8 +157,7 @@ private struct ResultsText {
   private mutating func add(_ trial: TrialResult) {
     raw("{")
     if let error = trial.error {
-      raw("\"error\":")
-      string(error)
+      string("\"error\":", error)
       raw(",")
     }
     raw("\"expectations\":[")
@@ -187,14 +165,10 @@ private struct ResultsText {
       comma(before: index)
       add(trial.judgement.outcomes[index])
     }
-    raw("],\"judgedFrom\":")
-    string(trial.judgedFrom)
-    raw(",\"log\":")
-    string(trial.log)
-    raw(",\"outcome\":")
-    string(trial.outcome.rawValue)
-    raw(",\"runId\":")
-    string(trial.runId)
+    string("],\"judgedFrom\":", trial.judgedFrom)
+    string(",\"log\":", trial.log)
+    string(",\"outcome\":", trial.outcome.rawValue)
+    string(",\"runId\":", trial.runId)
     raw(",\"warnings\":[")
     for (index, warning) in trial.judgement.warnings.enumerated() {
       comma(before: index)
@@ -206,8 +180,7 @@ private struct ResultsText {
   private mutating func add(_ outcome: ExpectationOutcome) {
     raw("{")
     if let actual = outcome.actual {
-      raw("\"actual\":")
-      string(actual)
+      string("\"actual\":", actual)
       raw(",")
     }
     raw("\"events\":[")
@@ -215,23 +188,15 @@ private struct ResultsText {
       comma(before: index)
       number(seq)
     }
-    raw("],\"expectation\":")
-    string(outcome.expectation)
-    if let expected = outcome.expected {
-      raw(",\"expected\":")
-      string(expected)
-    }
+    string("],\"expectation\":", outcome.expectation)
+    string(",\"expected\":", outcome.expected)
     if !outcome.judgements.isEmpty {
-      raw(",\"judgements\":")
-      value(.array(outcome.judgements.map(\.json)))
+      value(",\"judgements\":", .array(outcome.judgements.map(\.json)))
     }
-    raw(",\"message\":")
-    string(outcome.message)
-    raw(",\"outcome\":")
-    string(outcome.outcome.rawValue)
+    string(",\"message\":", outcome.message)
+    string(",\"outcome\":", outcome.outcome.rawValue)
     if outcome.severity != .error {
-      raw(",\"severity\":")
-      string(outcome.severity.rawValue)
+      string(",\"severity\":", outcome.severity.rawValue)
     }
     raw("}")
   }

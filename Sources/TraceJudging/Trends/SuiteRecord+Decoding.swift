@@ -6,7 +6,7 @@ extension SuiteRecord {
   /// - Throws: ``ResultsError`` at the first thing that is not as it should be; it says so where a newer
   ///   version of the program made it.
   public init(decoding json: JSONValue) throws(ResultsError) {
-    let reader = RecordReader(json, "")
+    let reader = ResultsReader(value: json, place: "")
     let schema = try reader.text("schema")
     guard schema.hasSameUTF8(as: Self.schema) else {
       throw ResultsError(
@@ -22,7 +22,7 @@ extension SuiteRecord {
     program = try reader.textIfThere("program") ?? ""
     let elements = try reader.list("cases", most: Self.mostCases)
     for (index, element) in elements.enumerated() {
-      cases.append(try CaseRecord(RecordReader(element, "cases[\(index)]")))
+      cases.append(try CaseRecord(ResultsReader(value: element, place: "cases[\(index)]")))
     }
     guard json["skipped"] != nil else { return }
     for element in try reader.list("skipped", most: Self.mostCases) {
@@ -33,7 +33,7 @@ extension SuiteRecord {
 }
 
 extension CaseRecord {
-  fileprivate init(_ reader: RecordReader) throws(ResultsError) {
+  fileprivate init(_ reader: ResultsReader) throws(ResultsError) {
     self.init(caseId: try reader.text("caseId"), outcome: try reader.outcome("outcome"))
     for element in try reader.list("trials", most: SuiteRecord.mostTrials) {
       guard let outcome = element.stringValue.flatMap(CaseOutcome.init(rawValue:)) else {
@@ -45,7 +45,7 @@ extension CaseRecord {
     isSafety = reader.value["safety"] == true
     passThreshold = try reader.countIfThere("passThreshold")
     if let check = reader.value["decisive"] {
-      let check = RecordReader(check, "\(reader.place).decisive")
+      let check = ResultsReader(value: check, place: "\(reader.place).decisive")
       decisive = Check(
         expectation: try check.text("expectation"), message: try check.text("message"))
     }
@@ -53,7 +53,7 @@ extension CaseRecord {
     warnedChecks = try reader.countIfThere("warnedChecks") ?? 0
     error = try reader.textIfThere("error")
     if let usage = reader.value["usage"] {
-      self.usage = try Usage(RecordReader(usage, "\(reader.place).usage"))
+      self.usage = try Usage(ResultsReader(value: usage, place: "\(reader.place).usage"))
     }
     agent = try reader.textIfThere("agent")
     model = try reader.textIfThere("model")
@@ -64,7 +64,7 @@ extension CaseRecord {
 }
 
 extension CaseRecord.Usage {
-  fileprivate init(_ reader: RecordReader) throws(ResultsError) {
+  fileprivate init(_ reader: ResultsReader) throws(ResultsError) {
     self.init()
     runs = try reader.countIfThere("runs") ?? 0
     steps = try reader.countIfThere("steps") ?? 0
@@ -80,32 +80,9 @@ extension CaseRecord.Usage {
   }
 }
 
-/// A value within a record, and the way that leads to it.
-private struct RecordReader {
-  let value: JSONValue
-  let place: String
-
-  init(_ value: JSONValue, _ place: String) {
-    self.value = value
-    self.place = place
-  }
-
-  func error(_ key: String, _ reason: String) -> ResultsError {
-    ResultsError(place: place.isEmpty ? key : "\(place).\(key)", reason: reason)
-  }
-
-  func text(_ key: String) throws(ResultsError) -> String {
-    guard let member = value[key] else { throw error(key, "missing") }
-    guard let text = member.stringValue else { throw error(key, "no text") }
-    return text
-  }
-
-  func textIfThere(_ key: String) throws(ResultsError) -> String? {
-    value[key] == nil ? nil : try text(key)
-  }
-
+extension ResultsReader {
   /// A whole number from 0; anything beyond what times and tokens can be is none.
-  func countIfThere(_ key: String) throws(ResultsError) -> Int? {
+  fileprivate func countIfThere(_ key: String) throws(ResultsError) -> Int? {
     guard let member = value[key] else { return nil }
     guard let number = member.intValue, (0...(1 << 53)).contains(number) else {
       throw error(key, "no whole number from 0 to 2^53")
@@ -113,14 +90,14 @@ private struct RecordReader {
     return number
   }
 
-  func outcome(_ key: String) throws(ResultsError) -> CaseOutcome {
+  fileprivate func outcome(_ key: String) throws(ResultsError) -> CaseOutcome {
     guard let outcome = CaseOutcome(rawValue: try text(key)) else {
       throw error(key, "no outcome of a case")
     }
     return outcome
   }
 
-  func list(_ key: String, most: Int) throws(ResultsError) -> [JSONValue] {
+  fileprivate func list(_ key: String, most: Int) throws(ResultsError) -> [JSONValue] {
     guard let member = value[key] else { throw error(key, "missing") }
     guard let elements = member.arrayValue else { throw error(key, "no list") }
     guard elements.count <= most else { throw error(key, "more than \(most) elements") }
