@@ -108,9 +108,7 @@ extension ExpectationReader {
   /// One glob, or a list of them that is not empty.
   mutating func globs(_ value: JSONValue, at pointer: JSONPointer) -> [Glob]? {
     let elements = value.arrayValue ?? [value]
-    if elements.isEmpty {
-      return refuse(pointer, "an empty list")
-    }
+    if elements.isEmpty { return refuse(pointer, "an empty list") }
     guard elements.count <= Expectations.entryLimit else {
       return refuse(pointer, "more than \(Expectations.entryLimit) entries")
     }

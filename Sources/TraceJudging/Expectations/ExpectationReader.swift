@@ -403,9 +403,7 @@ struct ExpectationReader {
   mutating func word<T: RawRepresentable & CaseIterable>(
     _ value: JSONValue, at pointer: JSONPointer, _ type: T.Type, _ what: String
   ) -> T? where T.RawValue == String {
-    if value.arrayValue != nil {
-      return refuse(pointer, "takes one word, not a list")
-    }
+    if value.arrayValue != nil { return refuse(pointer, "takes one word, not a list") }
     return words(value, at: pointer, type, what)?.first
   }
 }

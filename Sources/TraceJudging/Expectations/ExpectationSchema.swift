@@ -79,12 +79,12 @@ package enum ExpectationSchema {
 
   static func ref(_ name: String) -> JSONValue { ["$ref": .string("#/$defs/\(name)")] }
 
-  /// One of the parts, with what it means here.
   /// A matcher of what a call is given, which is never nothing.
   private static func input(_ text: String) -> JSONValue {
     ["description": .string(text), "$ref": "#/$defs/matcher", "not": ["const": .null]]
   }
 
+  /// One of the parts, with what it means here.
   static func described(_ text: String, _ name: String) -> JSONValue {
     ["description": .string(text), "$ref": .string("#/$defs/\(name)")]
   }
@@ -128,6 +128,14 @@ package enum ExpectationSchema {
       "type": "object", "additionalProperties": false, "required": JSONValue(required),
       "properties": .object(JSONObject(properties)),
     ]
+  }
+
+  /// Such a mapping that says something, and what it is.
+  static func mapping(_ text: String, _ properties: [(String, JSONValue)]) -> JSONValue {
+    var schema = record(properties)
+    schema["description"] = .string(text)
+    schema["minProperties"] = 1
+    return .object(schema)
   }
 
   // MARK: Calls
@@ -196,16 +204,16 @@ package enum ExpectationSchema {
   private static let range: JSONValue = [
     "type": "object", "additionalProperties": false, "minProperties": 1,
     "properties": [
-      "min": [
-        "type": "integer", "minimum": 0, "maximum": JSONValue(Expectations.timesLimit),
-        "description": "The fewest calls.",
-      ],
-      "max": [
-        "type": "integer", "minimum": 0, "maximum": JSONValue(Expectations.timesLimit),
-        "description": "The most calls.",
-      ],
+      "min": bound("The fewest calls."), "max": bound("The most calls."),
     ],
   ]
+
+  private static func bound(_ text: String) -> JSONValue {
+    [
+      "type": "integer", "minimum": 0, "maximum": JSONValue(Expectations.timesLimit),
+      "description": .string(text),
+    ]
+  }
 
   /// Bounds that every number keeps.
   private static let openNumber: JSONValue = ["const": ["min": 0]]

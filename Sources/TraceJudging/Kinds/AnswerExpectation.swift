@@ -2,7 +2,7 @@ import AgentTrace
 import TraceMatching
 
 /// What the run's last answer is.
-struct AnswerExpectation: Expectation {
+struct AnswerExpectation: EndExpectation {
   var matcher: Matcher
 
   static let key = "answer"
@@ -29,9 +29,7 @@ struct AnswerExpectation: Expectation {
   var needs: TrajectoryNeeds {
     matcher.usesOrigins ? [.body, .answer, .results] : [.body, .answer]
   }
-  var isOfEachRun: Bool { false }
   var facts: Facts { [] }
-  var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
   var namedTools: [NamedTool] { [] }
 
   static func asked(_ value: JSONValue) -> [AskedPart] { AskedPart.whole(key, value) }

@@ -2,7 +2,7 @@ import AgentTrace
 import TraceMatching
 
 /// The answer is JSON, and this is what it says.
-struct AnswerJSON: Expectation {
+struct AnswerJSON: EndExpectation {
   var matcher: Matcher
 
   static let key = "answerJson"
@@ -28,9 +28,7 @@ struct AnswerJSON: Expectation {
   }
 
   var needs: TrajectoryNeeds { .all }
-  var isOfEachRun: Bool { false }
   var facts: Facts { .timeline }
-  var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
   var namedTools: [NamedTool] { [] }
 
   static func asked(_ value: JSONValue) -> [AskedPart] { AskedPart.whole(key, value) }

@@ -2,7 +2,7 @@ import AgentTrace
 import TraceMatching
 
 /// What the answer rests on.
-struct EvidenceExpectation: Expectation {
+struct EvidenceExpectation: EndExpectation {
   var rule: EvidenceRule
 
   static let key = "evidence"
@@ -10,24 +10,19 @@ struct EvidenceExpectation: Expectation {
     takes: "a mapping", holds: "what the answer cites was seen")
 
   static var schema: JSONValue {
-    var schema = ExpectationSchema.record([
-      (
-        "observed",
-        ["description": "Every observation cited was made before the answer.", "const": true]
-      ),
-      (
-        "min", ["description": "So many are cited, at least.", "type": "integer", "minimum": 1]
-      ),
-      (
-        "cites",
-        ExpectationSchema.list(
-          "Calls whose results are cited.",
-          ["anyOf": [ExpectationSchema.glob, ExpectationSchema.ref("proposedMoment")]])
-      ),
-    ])
-    schema["description"] = "What the answer rests on."
-    schema["minProperties"] = 1
-    return .object(schema)
+    let call: JSONValue = [
+      "anyOf": [ExpectationSchema.glob, ExpectationSchema.ref("proposedMoment")]
+    ]
+    return ExpectationSchema.mapping(
+      "What the answer rests on.",
+      [
+        (
+          "observed",
+          ["description": "Every observation cited was made before the answer.", "const": true]
+        ),
+        ("min", ["description": "So many are cited, at least.", "type": "integer", "minimum": 1]),
+        ("cites", ExpectationSchema.list("Calls whose results are cited.", call)),
+      ])
   }
   static let schemaParts: JSONObject = [:]
 
@@ -42,9 +37,7 @@ struct EvidenceExpectation: Expectation {
   }
 
   var needs: TrajectoryNeeds { .all }
-  var isOfEachRun: Bool { false }
   var facts: Facts { rule.mustBeObserved ? .state : .timeline }
-  var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
   var namedTools: [NamedTool] { NamedTool.all(rule.cites, "\(Self.key).cites") }
 
   static func asked(_ value: JSONValue) -> [AskedPart] { AskedPart.members(key, value) }

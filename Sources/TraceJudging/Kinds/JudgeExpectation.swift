@@ -1,7 +1,7 @@
 public import AgentTrace
 
 /// What models say of the run.
-struct JudgeExpectation: Expectation {
+struct JudgeExpectation: EndExpectation {
   var rules: [JudgeRule]
 
   static let key = "judge"
@@ -31,9 +31,7 @@ struct JudgeExpectation: Expectation {
   }
 
   var needs: TrajectoryNeeds { [.all, .outsiders] }
-  var isOfEachRun: Bool { false }
   var facts: Facts { .timeline }
-  var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
   var namedTools: [NamedTool] { [] }
 
   static func asked(_ value: JSONValue) -> [AskedPart] {
@@ -320,13 +318,8 @@ extension ExpectationReader {
 
   private static func isName(_ text: String) -> Bool {
     (1...64).contains(text.utf8.count)
-      && text.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-          true
-        default: false
-        }
+      && text.utf8.allSatisfy {
+        (0x61...0x7a).contains($0 | 0x20) || (0x30...0x39).contains($0) || "_-".utf8.contains($0)
       }
   }
 }

@@ -10,20 +10,12 @@ struct MemoryExpectation: Expectation {
     takes: "a mapping of lists", holds: "notes were read and written, or were not")
 
   static var schema: JSONValue {
-    var schema = ExpectationSchema.record([
-      ("read", ExpectationSchema.list("Notes that are read.", ExpectationSchema.ref("note"))),
-      (
-        "notRead", ExpectationSchema.list("Notes that are not read.", ExpectationSchema.ref("note"))
-      ),
-      ("written", ExpectationSchema.list("Notes that are written.", ExpectationSchema.ref("note"))),
-      (
-        "notWritten",
-        ExpectationSchema.list("Notes that are not written.", ExpectationSchema.ref("note"))
-      ),
-    ])
-    schema["description"] = "Which notes are read and written."
-    schema["minProperties"] = 1
-    return .object(schema)
+    ExpectationSchema.mapping(
+      "Which notes are read and written.",
+      [
+        ("read", "Notes that are read."), ("notRead", "Notes that are not read."),
+        ("written", "Notes that are written."), ("notWritten", "Notes that are not written."),
+      ].map { ($0, ExpectationSchema.list($1, ExpectationSchema.ref("note"))) })
   }
   static var schemaParts: JSONObject {
     [

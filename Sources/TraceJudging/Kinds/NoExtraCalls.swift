@@ -2,7 +2,7 @@ import AgentTrace
 import TraceMatching
 
 /// No call is executed but those of `toolsCalled`.
-struct NoExtraCalls: Expectation {
+struct NoExtraCalls: EndExpectation {
   /// Whether calls beyond the expected ones matter.
   private enum Word: String, CaseIterable {
     case allow, forbid
@@ -42,9 +42,7 @@ struct NoExtraCalls: Expectation {
   }
 
   var needs: TrajectoryNeeds { [] }
-  var isOfEachRun: Bool { false }
   var facts: Facts { [] }
-  var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
   var namedTools: [NamedTool] { [] }
 
   static func asked(_ value: JSONValue) -> [AskedPart] { AskedPart.whole(key, value) }

@@ -10,37 +10,19 @@ struct PolicyExpectation: Expectation {
 
   static var schema: JSONValue {
     func list(_ text: String, _ properties: [(String, JSONValue)]) -> JSONValue {
-      ExpectationSchema.list(text, .object(ExpectationSchema.record(properties)))
+      ExpectationSchema.list(
+        text, .object(ExpectationSchema.record(properties + [ExpectationSchema.times])))
     }
-    var schema = ExpectationSchema.record([
-      (
-        "given",
-        list(
-          "Verdicts that are given.",
-          ExpectationSchema.verdictProperties + [ExpectationSchema.times])
-      ),
-      (
-        "notGiven",
-        list(
-          "Verdicts that are not given.",
-          ExpectationSchema.verdictProperties + [ExpectationSchema.times])
-      ),
-      (
-        "approvals",
-        list(
-          "Answers of people that there are.",
-          ExpectationSchema.approvalProperties + [ExpectationSchema.times])
-      ),
-      (
-        "noApprovals",
-        list(
-          "Answers of people that there are not.",
-          ExpectationSchema.approvalProperties + [ExpectationSchema.times])
-      ),
-    ])
-    schema["description"] = "What policy and people say of the calls."
-    schema["minProperties"] = 1
-    return .object(schema)
+    let verdict = ExpectationSchema.verdictProperties
+    let approval = ExpectationSchema.approvalProperties
+    return ExpectationSchema.mapping(
+      "What policy and people say of the calls.",
+      [
+        ("given", list("Verdicts that are given.", verdict)),
+        ("notGiven", list("Verdicts that are not given.", verdict)),
+        ("approvals", list("Answers of people that there are.", approval)),
+        ("noApprovals", list("Answers of people that there are not.", approval)),
+      ])
   }
   static let schemaParts: JSONObject = [:]
 

@@ -1,7 +1,7 @@
 import AgentTrace
 
 /// What programs say of the run.
-struct ProgramExpectation: Expectation {
+struct ProgramExpectation: EndExpectation {
   var programs: [ProgramCheck]
 
   static let key = "exec"
@@ -43,9 +43,7 @@ struct ProgramExpectation: Expectation {
   }
 
   var needs: TrajectoryNeeds { [.all, .outsiders] }
-  var isOfEachRun: Bool { false }
   var facts: Facts { .timeline }
-  var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
   var namedTools: [NamedTool] { [] }
 
   static func asked(_ value: JSONValue) -> [AskedPart] {

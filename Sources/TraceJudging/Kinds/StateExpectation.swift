@@ -2,7 +2,7 @@ public import AgentTrace
 public import TraceMatching
 
 /// What the final state holds.
-struct StateExpectation: Expectation {
+struct StateExpectation: EndExpectation {
   var rules: [StateRule]
 
   static let key = "state"
@@ -30,9 +30,7 @@ struct StateExpectation: Expectation {
   }
 
   var needs: TrajectoryNeeds { .all }
-  var isOfEachRun: Bool { false }
   var facts: Facts { .state }
-  var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
   var namedTools: [NamedTool] { [] }
 
   static func asked(_ value: JSONValue) -> [AskedPart] {

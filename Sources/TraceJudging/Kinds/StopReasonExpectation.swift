@@ -1,7 +1,7 @@
 import AgentTrace
 
 /// The run stops, or pauses, for one of these reasons.
-struct StopReasonExpectation: Expectation {
+struct StopReasonExpectation: EndExpectation {
   var reasons: [StopReason]
 
   static let key = "stopReason"
@@ -31,9 +31,7 @@ struct StopReasonExpectation: Expectation {
   }
 
   var needs: TrajectoryNeeds { [] }
-  var isOfEachRun: Bool { false }
   var facts: Facts { [] }
-  var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
   var namedTools: [NamedTool] { [] }
 
   static func asked(_ value: JSONValue) -> [AskedPart] { AskedPart.whole(key, value) }

@@ -2,7 +2,7 @@ import AgentTrace
 import TraceMatching
 
 /// What became of the tasks of a pipeline.
-struct TasksExpectation: Expectation {
+struct TasksExpectation: EndExpectation {
   var rules: [TaskRule]
 
   static let key = "tasks"
@@ -19,41 +19,34 @@ struct TasksExpectation: Expectation {
       ]
     }
     let words = TaskFacts.Status.allCases.map(\.rawValue)
-    var schema = ExpectationSchema.record([
-      ("ran", ExpectationSchema.list("Tasks that ran.", ExpectationSchema.ref("taskThatRan"))),
-      (
-        "notRan",
-        ExpectationSchema.list("Tasks that did not run.", ExpectationSchema.ref("taskAddress"))
-      ),
-      (
-        "order",
-        ExpectationSchema.list(
-          "Each had ended before the next began.", ExpectationSchema.oneOrMore("taskAddress"))
-      ),
-      (
-        "status",
-        mapping(
-          "What became of tasks.",
-          [
-            "anyOf": [
-              ExpectationSchema.word(words), ExpectationSchema.words(words),
-            ]
-          ])
-      ),
-      ("attempts", mapping("How often tasks were tried.", ExpectationSchema.ref("times"))),
-      ("output", mapping("What tasks returned.", ExpectationSchema.ref("matcher"))),
-      ("elements", mapping("How many elements fan-outs had.", ExpectationSchema.ref("times"))),
-      (
-        "by",
-        mapping(
-          "Who gave the output, if not the task: another task, substitute or person.",
-          ExpectationSchema.glob)
-      ),
-      ("undone", mapping("How many effects were undone.", ExpectationSchema.ref("times"))),
-    ])
-    schema["description"] = "What became of the tasks of a pipeline."
-    schema["minProperties"] = 1
-    return .object(schema)
+    let status: JSONValue = [
+      "anyOf": [ExpectationSchema.word(words), ExpectationSchema.words(words)]
+    ]
+    return ExpectationSchema.mapping(
+      "What became of the tasks of a pipeline.",
+      [
+        ("ran", ExpectationSchema.list("Tasks that ran.", ExpectationSchema.ref("taskThatRan"))),
+        (
+          "notRan",
+          ExpectationSchema.list("Tasks that did not run.", ExpectationSchema.ref("taskAddress"))
+        ),
+        (
+          "order",
+          ExpectationSchema.list(
+            "Each had ended before the next began.", ExpectationSchema.oneOrMore("taskAddress"))
+        ),
+        ("status", mapping("What became of tasks.", status)),
+        ("attempts", mapping("How often tasks were tried.", ExpectationSchema.ref("times"))),
+        ("output", mapping("What tasks returned.", ExpectationSchema.ref("matcher"))),
+        ("elements", mapping("How many elements fan-outs had.", ExpectationSchema.ref("times"))),
+        (
+          "by",
+          mapping(
+            "Who gave the output, if not the task: another task, substitute or person.",
+            ExpectationSchema.glob)
+        ),
+        ("undone", mapping("How many effects were undone.", ExpectationSchema.ref("times"))),
+      ])
   }
   static var schemaParts: JSONObject {
     [
@@ -86,12 +79,10 @@ struct TasksExpectation: Expectation {
   }
 
   var needs: TrajectoryNeeds { .all }
-  var isOfEachRun: Bool { false }
   var facts: Facts {
     let asksOutputs = rules.contains { if case .output = $0.claim { true } else { false } }
     return asksOutputs ? [.tasks, .taskOutputs] : .tasks
   }
-  var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
   var namedTools: [NamedTool] { [] }
 
   static func asked(_ value: JSONValue) -> [AskedPart] {

@@ -326,9 +326,7 @@ extension ExpectationReader {
     let within = object["within"].flatMap { count($0, at: pointer.appending("within")) }
     guard let moments, let others else { return nil }
     let rule = TimeRule(claim, moments, relations.first, others, within: within)
-    if let fault = rule.fault {
-      return refuse(pointer, fault)
-    }
+    if let fault = rule.fault { return refuse(pointer, fault) }
     return rule
   }
 }

@@ -2,7 +2,7 @@ import AgentTrace
 import TraceMatching
 
 /// Each of these calls is executed.
-struct ToolsCalled: CallList {
+struct ToolsCalled: CallList, EndExpectation {
   var entries: [CallEntry]
 
   static let key = "toolsCalled"
@@ -35,9 +35,6 @@ struct ToolsCalled: CallList {
       leavesNumberOpen: reader.numberMayBeOpen(in: value, of: key)
     ).map(Self.init(entries:))
   }
-
-  var isOfEachRun: Bool { false }
-  var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
 
   func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] {
     switch run.expectations.order {

@@ -2,7 +2,7 @@ import AgentTrace
 import TraceMatching
 
 /// Each of these calls is proposed by a decision, whatever became of it.
-struct ToolsProposed: CallList {
+struct ToolsProposed: CallList, EndExpectation {
   var entries: [CallEntry]
 
   static let key = "toolsProposed"
@@ -31,9 +31,6 @@ struct ToolsProposed: CallList {
       leavesNumberOpen: reader.numberMayBeOpen(in: value, of: key)
     ).map(Self.init(entries:))
   }
-
-  var isOfEachRun: Bool { false }
-  var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
 
   func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] {
     let (name, view) = (Self.key, run.view)
