@@ -75,21 +75,17 @@ struct JudgementInput {
   /// Which of several judgements of the same it is, from 1.
   var vote: Int
 
-  init(asked: String, names: [String], vote: Int) {
-    self.asked = asked
-    self.names = names
-    self.vote = vote
+  var json: JSONValue {
+    ["asked": .string(asked), "statements": JSONValue(names), "vote": JSONValue(vote)]
   }
+}
 
+extension JudgementInput {
   /// Reads the wire form; `nil` where the value is none.
   init?(_ value: JSONValue?) {
     guard let asked = value?["asked"]?.stringValue, let vote = value?["vote"]?.intValue,
       let names = value?["statements"]?.arrayValue?.compactMap(\.stringValue)
     else { return nil }
     self.init(asked: asked, names: names, vote: vote)
-  }
-
-  var json: JSONValue {
-    ["asked": .string(asked), "statements": JSONValue(names), "vote": JSONValue(vote)]
   }
 }

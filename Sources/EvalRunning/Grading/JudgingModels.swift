@@ -129,10 +129,7 @@ final class JudgingModels: Sendable {
   private func model(of rule: JudgeRule) throws -> ModelDefinition {
     try asking.withLock { asking in
       if let known = asking.models[rule] { return known }
-      let loaded = JudgeLoader.load(rule)
-      guard let model = loaded.value else {
-        throw CaseError(reason: loaded.diagnostics.map(\.description).joined(separator: "\n"))
-      }
+      let model = try JudgeLoader.load(rule).orThrow()
       asking.models[rule] = model
       return model
     }

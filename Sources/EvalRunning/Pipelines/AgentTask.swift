@@ -176,13 +176,7 @@ struct AgentTask: PipelineTask {
     var request = AgentRecording.Request(
       goal: .string(try goal(context)), files: RunFiles(output: path), logOptions: means.logOptions)
     request.input = context.input
-    request.parent = ParentRun(
-      runId: context.pipelineRunId, seq: context.seq, relation: ParentRun.task)
-    request.parent?.inputs = JSONObject(present: [
-      ("attempt", JSONValue(context.attempt)),
-      ("element", context.node.element.map { JSONValue($0) }),
-      ("origins", context.origins.isEmpty ? nil : .object(context.origins)),
-    ])
+    request.parent = context.parentRun
     request.pipeline = (context.pipelineId, context.node.task)
     return request
   }
@@ -265,5 +259,17 @@ struct AgentTask: PipelineTask {
     guard judgement.outcome != .pass else { return nil }
     let wrong = judgement.outcomes.filter { $0.outcome != .pass }
     return wrong.prefix(3).map { "\($0.expectation): \($0.message)" }.joined(separator: "; ")
+  }
+}
+
+extension TaskContext {
+  /// What the run of an attempt says of the run above it.
+  var parentRun: ParentRun {
+    var parent = ParentRun(runId: pipelineRunId, seq: seq, relation: ParentRun.task)
+    parent.inputs = JSONObject(present: [
+      ("attempt", JSONValue(attempt)), ("element", node.element.map { JSONValue($0) }),
+      ("origins", origins.isEmpty ? nil : .object(origins)),
+    ])
+    return parent
   }
 }

@@ -101,14 +101,7 @@ struct NestedPipelineTask: PipelineTask {
     // Names the work: the same actions have the same keys in each attempt, and others elsewhere.
     request.pipelineId =
       "\(context.pipelineId)/\(context.node)/\(context.idempotencyKey.prefix(16))"
-    var parent = ParentRun(
-      runId: context.pipelineRunId, seq: context.seq, relation: ParentRun.task)
-    parent.inputs = JSONObject(present: [
-      ("attempt", JSONValue(context.attempt)),
-      ("element", context.node.element.map { JSONValue($0) }),
-      ("origins", context.origins.isEmpty ? nil : .object(context.origins)),
-    ])
-    request.parent = (parent, context.node.task)
+    request.parent = (context.parentRun, context.node.task)
     if context.remaining != Limits() { request.outerLimits = context.remaining }
     return request
   }

@@ -268,6 +268,14 @@ public struct ReexecutionSuite: Sendable {
   }
 }
 
+extension ReexecutionSuite.Failure {
+  /// Of a file, its errors.
+  fileprivate init(_ diagnostics: [Diagnostic]) {
+    description = diagnostics.filter { $0.severity == .error }.map(\.description)
+      .joined(separator: "\n")
+  }
+}
+
 /// The pipelines of logs, read once each: of the file that is given, or the one below this folder that the log names.
 /// The folder is looked through once, and only where a log needs that.
 private final class FoundPipelines: Sendable {
@@ -295,11 +303,7 @@ private final class FoundPipelines: Sendable {
       known.definitions[path] = loaded
       return loaded
     }
-    guard let definition = loaded.value else {
-      throw ReexecutionSuite.Failure(
-        description: loaded.diagnostics.filter { $0.severity == .error }.map(\.description)
-          .joined(separator: "\n"))
-    }
+    guard let definition = loaded.value else { throw ReexecutionSuite.Failure(loaded.diagnostics) }
     return (path, definition)
   }
 
@@ -350,11 +354,7 @@ private final class LoadedAgents: Sendable {
       agents[path] = loaded
       return loaded
     }
-    guard let agent = loaded.value else {
-      throw ReexecutionSuite.Failure(
-        description: loaded.diagnostics.filter { $0.severity == .error }.map(\.description)
-          .joined(separator: "\n"))
-    }
+    guard let agent = loaded.value else { throw ReexecutionSuite.Failure(loaded.diagnostics) }
     return agent
   }
 }

@@ -198,11 +198,7 @@ extension EvalRunner {
 
   private func agent(of evalCase: EvalCase) throws -> AgentDefinition {
     if let written = evalCase.writtenAgent { return written.agent }
-    let loaded = AgentLoader.load(evalCase.agent ?? "")
-    guard let agent = loaded.value else {
-      throw CaseError(reason: loaded.diagnostics.map(\.description).joined(separator: "\n"))
-    }
-    return agent
+    return try AgentLoader.load(evalCase.agent ?? "").orThrow()
   }
 
   func needsLive(_ evalCase: EvalCase) -> CaseError {

@@ -6,11 +6,7 @@ import EvalLoading
 extension EvalRunner {
   /// The pipeline of a file.
   func pipeline(_ path: String) throws -> PipelineDefinition {
-    let loaded = PipelineLoader.load(path)
-    guard let definition = loaded.value, !loaded.diagnostics.hasErrors else {
-      throw CaseError(reason: loaded.diagnostics.map(\.description).joined(separator: "\n"))
-    }
-    return definition
+    try PipelineLoader.load(path).orThrow()
   }
 
   /// Runs the pipeline of a case, to its end or until it stands still.

@@ -227,3 +227,11 @@ struct CaseError: Error, CustomStringConvertible {
   var reason: String
   var description: String { reason }
 }
+
+extension Loaded {
+  /// The value, or all that is said of its file.
+  func orThrow() throws(CaseError) -> Value {
+    if let value { return value }
+    throw CaseError(reason: diagnostics.map(\.description).joined(separator: "\n"))
+  }
+}
