@@ -107,9 +107,7 @@ struct SuiteStart {
 
   /// `YYYY-MM-DDTHH:MM:SS.ffffffZ`.
   var text: String {
-    let fraction = String(wall.tv_nsec / 1_000)
-    return SinceTime.text(secondsSince1970: wall.tv_sec) + "."
-      + String(repeating: "0", count: max(0, 6 - fraction.utf8.count)) + fraction + "Z"
+    UTC.text(microsecondsSince1970: wall.tv_sec * 1_000_000 + wall.tv_nsec / 1_000)
   }
 
   var elapsedMicroseconds: Int {

@@ -78,17 +78,17 @@ struct Import: ParsableCommand, Verb {
     try Importer(format: format, output: out ?? "").run(paths: paths) { report in
       if report.isImported { imported += 1 } else { failures += 1 }
       table.take(report)
-      if json {
-        Output.json(report.json)
-      } else {
-        Output.line(Visible.line(report.line))
-      }
+      tell(report.json, report.line)
     }
     if !json {
       for line in table.lines { Output.error(line) }
       Output.error("\(imported) imported, \(failures) could not be.")
     }
     if failures > 0 || imported == 0 { throw ExitCode(2) }
+  }
+
+  private func tell(_ value: JSONValue, _ line: String) {
+    if json { Output.json(value) } else { Output.line(Visible.line(line)) }
   }
 
   private func listFormats() {
@@ -109,11 +109,7 @@ struct Import: ParsableCommand, Verb {
     CaseImporter(format: format, output: out ?? "").run(paths: paths) { report in
       cases += report.count
       if report.error != nil { failures += 1 }
-      if json {
-        Output.json(report.json)
-      } else {
-        Output.line(Visible.line(report.line))
-      }
+      tell(report.json, report.line)
     }
     if !json {
       Output.error(

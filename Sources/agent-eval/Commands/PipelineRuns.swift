@@ -15,12 +15,7 @@ enum PipelineRuns {
   ) -> PipelineMeans {
     PipelineMeans(
       makeTool: { makeTool($0, in: $1, cancellation: $2, isFixed: isFixed) },
-      makeBoundary: { agent, conditions in
-        LiveBoundary.make(
-          for: agent, clock: conditions.clock, identifiers: conditions.identifiers,
-          cancellation: conditions.cancellation, children: conditions.children,
-          secrets: conditions.secrets)
-      },
+      makeBoundary: RunTreeBoundaries.each,
       clock: { elapsed -> any RunClock in
         if isFixed { return FixedClock(elapsedMicroseconds: elapsed) }
         return SystemClock(elapsedMicroseconds: elapsed)

@@ -273,12 +273,7 @@ struct RunRequest: Hashable {
     try EvalRunner(
       options: options,
       cancellation: cancellation, makeClock: { SystemClock(cancellation: cancellation) },
-      makeBoundary: { agent, conditions in
-        LiveBoundary.make(
-          for: agent, clock: conditions.clock, identifiers: conditions.identifiers,
-          cancellation: conditions.cancellation, children: conditions.children,
-          secrets: conditions.secrets)
-      },
+      makeBoundary: RunTreeBoundaries.each,
       makeTool: { command, folder, cancellation in
         PipelineRuns.makeTool(command, in: folder, cancellation: cancellation, isFixed: false)
       },

@@ -18,6 +18,14 @@ enum RunTreeBoundaries {
     }
   }
 
+  /// A door of its own for each run.
+  static let each: BoundaryMaker = { agent, conditions in
+    LiveBoundary.make(
+      for: agent, clock: conditions.clock, identifiers: conditions.identifiers,
+      cancellation: conditions.cancellation, children: conditions.children,
+      secrets: conditions.secrets)
+  }
+
   /// Runs the agents that others call, and shows what they do as it happens.
   static func children(
     in folder: String, isFixed: Bool, durability: LogWriter.Durability, showsEvents: Bool,

@@ -117,7 +117,8 @@ struct SinceTime {
     let units: [Character: Int] = ["m": 60, "h": 3600, "d": 86_400, "w": 604_800]
     if let unit = text.last.flatMap({ units[$0] }) {
       guard let count = Int(text.dropLast()), (0...10_000_000).contains(count) else { return nil }
-      self.text = Self.text(secondsSince1970: max(0, time(nil) - count * unit))
+      let moment = UTC.text(microsecondsSince1970: max(0, time(nil) - count * unit) * 1_000_000)
+      self.text = String(moment.prefix(19))
       return
     }
     let form = Array("dddd-dd-ddTdd:dd:dd".utf8)
@@ -132,20 +133,5 @@ struct SinceTime {
       return nil
     }
     self.text = String(decoding: bytes, as: UTF8.self)
-  }
-
-  /// `YYYY-MM-DDTHH:MM:SS`.
-  static func text(secondsSince1970 seconds: Int) -> String {
-    var (moment, parts) = (time_t(seconds), tm())
-    gmtime_r(&moment, &parts)
-    func padded(_ number: Int32, _ width: Int) -> String {
-      let digits = String(number)
-      return String(repeating: "0", count: max(0, width - digits.count)) + digits
-    }
-    let date = [
-      padded(parts.tm_year + 1900, 4), padded(parts.tm_mon + 1, 2), padded(parts.tm_mday, 2),
-    ]
-    let clock = [parts.tm_hour, parts.tm_min, parts.tm_sec].map { padded($0, 2) }
-    return date.joined(separator: "-") + "T" + clock.joined(separator: ":")
   }
 }

@@ -1,3 +1,4 @@
+import AgentTrace
 import Glibc
 import Synchronization
 import TraceReporting
@@ -107,7 +108,9 @@ extension Screen {
   }
 
   /// The day in Coordinated Universal Time, `2026-12-31`.
-  static var today: String { String(SinceTime.text(secondsSince1970: time(nil)).prefix(10)) }
+  static var today: String {
+    String(UTC.text(microsecondsSince1970: time(nil) * 1_000_000).prefix(10))
+  }
 
   /// Whether characters beyond ASCII can be shown: not on a terminal whose locale has another encoding
   /// (POSIX, XBD 8.2: the first that is set of three variables). Files and pipes hold UTF-8 always.
