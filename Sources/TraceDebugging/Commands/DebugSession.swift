@@ -433,12 +433,16 @@ public final class DebugSession {
     }
     guard search != nil else { throw CommandError("search takes a text") }
     guard try find(forward: forward) else {
-      var page = Page()
-      page.line(
+      return Self.said(
         "“\(search?.text ?? "")” is not said \(forward ? "behind" : "before") event \(cursor.seq)")
-      return page.lines
     }
     return here()
+  }
+
+  private static func said(_ text: String) -> [TextLine] {
+    var page = Page()
+    page.line(text)
+    return page.lines
   }
 
   /// Goes to the next event that says the text last searched for; false where there is none.
@@ -456,9 +460,7 @@ public final class DebugSession {
   private func addBreakpoint(_ rest: String) throws -> [TextLine] {
     guard !rest.isEmpty else { throw CommandError("break takes a condition; “help” lists them") }
     let breakpoint = breakpoints.add(try parser.condition(rest), text: rest)
-    var page = Page()
-    page.line("breakpoint \(breakpoint.number): \(rest)")
-    return page.lines
+    return Self.said("breakpoint \(breakpoint.number): \(rest)")
   }
 
   func addBreakpoints(to page: inout Page) {
@@ -469,17 +471,14 @@ public final class DebugSession {
   }
 
   private func delete(_ rest: String) throws -> [TextLine] {
-    var page = Page()
     if rest.isEmpty {
       breakpoints.removeAll()
-      page.line("all breakpoints are gone")
-      return page.lines
+      return Self.said("all breakpoints are gone")
     }
     guard let number = Int(rest), breakpoints.remove(number) else {
       throw CommandError("there is no breakpoint “\(rest.prefix(utf8Bytes: 80))”")
     }
-    page.line("breakpoint \(number) is gone")
-    return page.lines
+    return Self.said("breakpoint \(number) is gone")
   }
 
   private func run(_ rest: String, forward: Bool) throws -> [TextLine] {
@@ -515,9 +514,7 @@ public final class DebugSession {
       ? CanonicalJSON.encode(try StepReplay(of: cursor.step, in: cursor.path).json, form: .plain)
       : cursor.event.encodedLine()
     try Self.write(bytes + [UInt8(ascii: "\n")], toNewFile: path)
-    var page = Page()
-    page.line("\(isStep ? "step \(cursor.step)" : "event \(cursor.seq)") is in \(path)")
-    return page.lines
+    return Self.said("\(isStep ? "step \(cursor.step)" : "event \(cursor.seq)") is in \(path)")
   }
 
   private static func write(_ bytes: [UInt8], toNewFile path: String) throws {
