@@ -142,15 +142,8 @@ extension AcceptedText {
 
   /// Whether a byte may stand in a bare word.
   static func isBare(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"),
-      UInt8(ascii: "."), UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "*"),
-      UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "~"), UInt8(ascii: "@"),
-      UInt8(ascii: "#"):
-      true
-    default: false
-    }
+    (0x61...0x7a).contains(byte | 0x20) || (0x30...0x39).contains(byte)
+      || "_-./:*[]~@#".utf8.contains(byte)
   }
 
   /// A text as a JSON string.

@@ -84,6 +84,14 @@ package struct ConformanceBook {
     checks.append(check)
   }
 
+  /// Adds a case that is judged by one expectation, the one that the cases are about.
+  mutating func check(
+    _ title: String, _ value: JSONValue, on run: ConformanceRun, graded votes: [Outcome] = [],
+    is wanted: Outcome
+  ) {
+    add(title, .object(JSONObject([(rule, value)])), on: run, graded: votes, is: wanted)
+  }
+
   /// Adds a case whose expectations are a mistake.
   package mutating func add(_ title: String, mistaken expected: JSONValue) {
     var check = Conformance.Check(

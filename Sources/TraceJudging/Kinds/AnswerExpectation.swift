@@ -91,14 +91,14 @@ struct AnswerExpectation: EndExpectation {
 
   static func addConformance(to book: inout ConformanceBook) {
     func said(_ text: String) -> Run { Run { run in run.end(text) } }
-    book.add("a plain text is the whole answer", [key: "done"], on: said("done"), is: .pass)
-    book.add("a part of it is not", [key: "done"], on: said("all done"), is: .fail)
-    book.add("unless it says so", [key: ["$contains": "done"]], on: said("all done"), is: .pass)
+    book.check("a plain text is the whole answer", "done", on: said("done"), is: .pass)
+    book.check("a part of it is not", "done", on: said("all done"), is: .fail)
+    book.check("unless it says so", ["$contains": "done"], on: said("all done"), is: .pass)
     let silent = Run { $0.stop(.blocked) }
-    book.add("no answer at all", [key: ["$contains": "done"]], on: silent, is: .fail)
-    book.add("no answer, as asked", [key: ["$absent": true]], on: silent, is: .pass)
-    book.add(
-      "what an answer must not say, and there is none", [key: ["$not": ["$contains": "x"]]],
-      on: silent, is: .notExercised)
+    book.check("no answer at all", ["$contains": "done"], on: silent, is: .fail)
+    book.check("no answer, as asked", ["$absent": true], on: silent, is: .pass)
+    book.check(
+      "what an answer must not say, and there is none", ["$not": ["$contains": "x"]], on: silent,
+      is: .notExercised)
   }
 }

@@ -79,12 +79,11 @@ struct AnswerJSON: EndExpectation {
     func said(_ text: String) -> Run {
       Run { run in run.end(text) }
     }
-    book.add("JSON", ["answerJson": ["ok": true]], on: said("{\"ok\": true, \"n\": 1}"), is: .pass)
-    book.add(
-      "JSON in a fence", ["answerJson": ["ok": true]], on: said("```json\n{\"ok\": true}\n```\n"),
-      is: .pass)
-    book.add("another value", ["answerJson": ["ok": true]], on: said("{\"ok\": false}"), is: .fail)
-    book.add("no JSON", ["answerJson": ["ok": true]], on: said("ok is true"), is: .fail)
-    book.add("no answer", ["answerJson": ["$any": true]], on: Run { $0.stop(.blocked) }, is: .fail)
+    book.check("JSON", ["ok": true], on: said("{\"ok\": true, \"n\": 1}"), is: .pass)
+    book.check(
+      "JSON in a fence", ["ok": true], on: said("```json\n{\"ok\": true}\n```\n"), is: .pass)
+    book.check("another value", ["ok": true], on: said("{\"ok\": false}"), is: .fail)
+    book.check("no JSON", ["ok": true], on: said("ok is true"), is: .fail)
+    book.check("no answer", ["$any": true], on: Run { $0.stop(.blocked) }, is: .fail)
   }
 }

@@ -92,22 +92,10 @@ struct BudgetExpectation: Expectation {
   }
 
   private static func limit(of measure: Budget.Measure) -> JSONValue {
-    let text =
-      switch measure {
-      case .steps: "Steps with a decision, at most."
-      case .calls: "Executed calls, at most."
-      case .modelCalls: "Calls of the model, at most."
-      case .tokens: "Tokens in and out, at most."
-      case .inputTokens: "Tokens in, at most."
-      case .outputTokens: "Tokens out, at most."
-      case .cost: "What the model's calls cost, at most."
-      case .seconds: "Active run time in seconds, at most; of a tool, that of its calls."
-      case .retries: "Attempts beyond the first, at most."
-      case .errors: "Calls that failed, at most."
-      }
     let isFraction = measure == .cost || measure == .seconds
     return [
-      "description": .string(text), "type": isFraction ? "number" : "integer", "minimum": 0,
+      "description": .string(measure.words.limit), "type": isFraction ? "number" : "integer",
+      "minimum": 0,
     ]
   }
 
@@ -119,34 +107,29 @@ struct BudgetExpectation: Expectation {
       run.decide(Call("search").taking(seconds: 1.5))
       run.end()
     }
-    book.add(
-      "all within",
-      ["budget": ["steps": 3, "calls": 2, "tokens": 1100, "cost": 0.03, "seconds": 3.5]], on: run,
+    book.check(
+      "all within", ["steps": 3, "calls": 2, "tokens": 1100, "cost": 0.03, "seconds": 3.5], on: run,
       is: .pass)
     for (measure, limit) in [
       ("steps", 2), ("calls", 1), ("tokens", 1099), ("cost", 0.02), ("seconds", 3),
     ] as [(String, JSONValue)] {
-      book.add(
-        "too many \(measure)", ["budget": .object(JSONObject([(measure, limit)]))], on: run,
-        is: .fail)
+      book.check("too many \(measure)", .object(JSONObject([(measure, limit)])), on: run, is: .fail)
     }
-    book.add(
-      "one tool's calls and time", ["budget": ["tools": ["search*": ["calls": 2, "seconds": 3]]]],
-      on: run, is: .fail)
-    book.add(
-      "a tool that was not called", ["budget": ["tools": ["mail": ["calls": 0]]]], on: run,
-      is: .pass)
+    book.check(
+      "one tool's calls and time", ["tools": ["search*": ["calls": 2, "seconds": 3]]], on: run,
+      is: .fail)
+    book.check("a tool that was not called", ["tools": ["mail": ["calls": 0]]], on: run, is: .pass)
     let unknown = Run { run in
       run.think(tokens: nil)
       run.end()
     }
-    book.add("nobody counted the tokens", ["budget": ["tokens": 5]], on: unknown, is: .unverifiable)
-    book.add("nobody knows the cost", ["budget": ["cost": 5]], on: unknown, is: .unverifiable)
+    book.check("nobody counted the tokens", ["tokens": 5], on: unknown, is: .unverifiable)
+    book.check("nobody knows the cost", ["cost": 5], on: unknown, is: .unverifiable)
     let cents = Run { run in
       for cost in [0.1, 0.2, 0.3] { run.think(tokens: 1, cost: cost) }
       run.end()
     }
-    book.add("prices add up as decimals do", ["budget": ["cost": 0.6]], on: cents, is: .pass)
+    book.check("prices add up as decimals do", ["cost": 0.6], on: cents, is: .pass)
   }
 }
 
@@ -441,6 +424,24 @@ extension JudgedRun {
   }
 }
 
+extension Budget.Measure {
+  /// What a limit of it is, and what stands behind an amount.
+  fileprivate var words: (limit: String, unit: String) {
+    switch self {
+    case .steps: ("Steps with a decision, at most.", "steps")
+    case .calls: ("Executed calls, at most.", "calls")
+    case .modelCalls: ("Calls of the model, at most.", "calls of the model")
+    case .tokens: ("Tokens in and out, at most.", "tokens")
+    case .inputTokens: ("Tokens in, at most.", "tokens in")
+    case .outputTokens: ("Tokens out, at most.", "tokens out")
+    case .cost: ("What the model's calls cost, at most.", "of cost")
+    case .seconds: ("Active run time in seconds, at most; of a tool, that of its calls.", "seconds")
+    case .retries: ("Attempts beyond the first, at most.", "retries")
+    case .errors: ("Calls that failed, at most.", "errors")
+    }
+  }
+}
+
 extension Budget.Limit {
   var name: String {
     tool.map { "budget.tools.\($0.text).\(measure.rawValue)" } ?? "budget.\(measure.rawValue)"
@@ -450,20 +451,7 @@ extension Budget.Limit {
 
   func say(_ amount: Double) -> String { "\(JSONValue(amount)) \(unit)" }
 
-  private var unit: String {
-    switch measure {
-    case .steps: "steps"
-    case .calls: "calls"
-    case .modelCalls: "calls of the model"
-    case .tokens: "tokens"
-    case .inputTokens: "tokens in"
-    case .outputTokens: "tokens out"
-    case .cost: "of cost"
-    case .seconds: "seconds"
-    case .retries: "retries"
-    case .errors: "errors"
-    }
-  }
+  private var unit: String { measure.words.unit }
 }
 
 extension Trajectory.Call {

@@ -93,23 +93,20 @@ struct CallersExpectation: Expectation {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    book.add(
-      "the root is a caller too", [key: ["agent": ["stopReason": "success"]]], on: .init("a"),
-      is: .pass)
-    book.add(
-      "what it does not meet", [key: ["agent": ["stopReason": "blocked"]]], on: .init("a"),
-      is: .fail)
-    book.add(
-      "a caller whose run never began", [key: ["ask_*": ["maxSteps": 3]]], on: .init("a"),
-      is: .fail)
-    book.add(
-      "a torn log may hide its run", [key: ["ask_*": ["maxSteps": 3]]],
+    book.check(
+      "the root is a caller too", ["agent": ["stopReason": "success"]], on: .init("a"), is: .pass)
+    book.check(
+      "what it does not meet", ["agent": ["stopReason": "blocked"]], on: .init("a"), is: .fail)
+    book.check(
+      "a caller whose run never began", ["ask_*": ["maxSteps": 3]], on: .init("a"), is: .fail)
+    book.check(
+      "a torn log may hide its run", ["ask_*": ["maxSteps": 3]],
       on: .init { run in
         run.decide(.init("a"))
         run.tear()
       }, is: .unverifiable)
-    book.add(
-      "a caller who speaks in a log that is not his", [key: ["helper": ["maxSteps": 3]]],
+    book.check(
+      "a caller who speaks in a log that is not his", ["helper": ["maxSteps": 3]],
       on: .init { run in
         run.decide(.init("a"), by: "helper")
         run.end()

@@ -127,29 +127,25 @@ struct ContextExpectation: Expectation {
         omitted: [ContextItem(ref: "0.1.0", reason: "budget")])
       run.end()
     }
-    book.add(
-      "tools that were offered", ["context": ["offers": ["mail"], "neverOffers": ["delete*"]]],
-      on: run, is: .pass)
-    book.add(
-      "a tool that must not be offered", ["context": ["neverOffers": ["m*"]]], on: run, is: .fail)
-    book.add(
-      "only the first step", ["context": ["steps": 1, "neverOffers": ["m*"]]], on: run, is: .pass)
-    book.add(
-      "a text that must not be in the prompt", ["context": ["neverContains": "s3cret"]], on: run,
-      is: .fail)
-    book.add(
-      "a text that must be", ["context": ["contains": ["hello", ["$regex": "key is"]]]], on: run,
+    book.check(
+      "tools that were offered", ["offers": ["mail"], "neverOffers": ["delete*"]], on: run,
       is: .pass)
-    book.add("evidence that is there", ["context": ["evidence": ["search"]]], on: run, is: .pass)
-    book.add("evidence that is not", ["context": ["evidence": ["mail"]]], on: run, is: .fail)
-    book.add("the estimate of tokens", ["context": ["maxTokens": 19]], on: run, is: .fail)
-    book.add(
-      "what was left out, and why", ["context": ["omits": [["ref": "0.*", "reason": "budget"]]]],
-      on: run, is: .pass)
-    book.add("nothing may be left out", ["context": ["neverOmits": ["*"]]], on: run, is: .fail)
-    book.add("no context at all", ["context": ["maxTokens": 5]], on: Run("a"), is: .notExercised)
-    book.add(
-      "contexts that were not recorded", ["context": ["neverContains": "x"]],
+    book.check("a tool that must not be offered", ["neverOffers": ["m*"]], on: run, is: .fail)
+    book.check("only the first step", ["steps": 1, "neverOffers": ["m*"]], on: run, is: .pass)
+    book.check(
+      "a text that must not be in the prompt", ["neverContains": "s3cret"], on: run, is: .fail)
+    book.check(
+      "a text that must be", ["contains": ["hello", ["$regex": "key is"]]], on: run, is: .pass)
+    book.check("evidence that is there", ["evidence": ["search"]], on: run, is: .pass)
+    book.check("evidence that is not", ["evidence": ["mail"]], on: run, is: .fail)
+    book.check("the estimate of tokens", ["maxTokens": 19], on: run, is: .fail)
+    book.check(
+      "what was left out, and why", ["omits": [["ref": "0.*", "reason": "budget"]]], on: run,
+      is: .pass)
+    book.check("nothing may be left out", ["neverOmits": ["*"]], on: run, is: .fail)
+    book.check("no context at all", ["maxTokens": 5], on: Run("a"), is: .notExercised)
+    book.check(
+      "contexts that were not recorded", ["neverContains": "x"],
       on: Run(recorded: ["context": "none"]) { $0.end() }, is: .unverifiable)
   }
 }

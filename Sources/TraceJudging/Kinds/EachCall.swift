@@ -134,9 +134,8 @@ struct EachCall: Expectation {
     book.add("every call is so", each, on: euro, is: .pass)
     book.add("no call, so nothing is said", each, on: Run("a"), is: .notExercised)
     book.add(
-      "one that is not so",
-      each,
-      on: Run(Call("pay", ["amount": 5]), Call("pay", ["amount": 50])), is: .fail)
+      "one that is not so", each, on: Run(Call("pay", ["amount": 5]), Call("pay", ["amount": 50])),
+      is: .fail)
   }
 }
 

@@ -65,30 +65,27 @@ struct EvidenceExpectation: EndExpectation {
         run.stop()
       }
     }
-    book.add(
-      "an observation that was made",
-      ["evidence": ["observed": true, "cites": ["lookup"], "min": 1]], on: cited(["1.1.0"]),
-      is: .pass)
-    book.add(
-      "one that was never made", ["evidence": ["observed": true]], on: cited(["1.1.0", "7.1.0"]),
-      is: .fail)
-    book.add("nothing is cited", ["evidence": ["observed": true]], on: cited([]), is: .notExercised)
-    book.add(
-      "one that was made, and left out of the context", ["evidence": ["observed": true]],
+    book.check(
+      "an observation that was made", ["observed": true, "cites": ["lookup"], "min": 1],
+      on: cited(["1.1.0"]), is: .pass)
+    book.check(
+      "one that was never made", ["observed": true], on: cited(["1.1.0", "7.1.0"]), is: .fail)
+    book.check("nothing is cited", ["observed": true], on: cited([]), is: .notExercised)
+    book.check(
+      "one that was made, and left out of the context", ["observed": true],
       on: cited(["1.1.0"], shown: []), is: .fail)
-    book.add(
-      "one of which the context has the place alone", ["evidence": ["observed": true]],
+    book.check(
+      "one of which the context has the place alone", ["observed": true],
       on: cited(["1.1.0"], shown: [], placed: ["1.1.0"]), is: .fail)
-    book.add(
-      "one that failed, and is shown as it is", ["evidence": ["observed": true]],
+    book.check(
+      "one that failed, and is shown as it is", ["observed": true],
       on: cited(["1.1.0"], shown: [], placed: ["1.1.0"], .error()), is: .pass)
-    book.add(
-      "the context is not in the log", ["evidence": ["observed": true]],
-      on: cited(["1.1.0"], shown: nil), is: .unverifiable)
-    book.add("too little is cited", ["evidence": ["min": 1]], on: cited([]), is: .fail)
-    book.add(
-      "another tool's result is not cited", ["evidence": ["cites": ["search"]]],
-      on: cited(["1.1.0"]), is: .fail)
+    book.check(
+      "the context is not in the log", ["observed": true], on: cited(["1.1.0"], shown: nil),
+      is: .unverifiable)
+    book.check("too little is cited", ["min": 1], on: cited([]), is: .fail)
+    book.check(
+      "another tool's result is not cited", ["cites": ["search"]], on: cited(["1.1.0"]), is: .fail)
   }
 }
 

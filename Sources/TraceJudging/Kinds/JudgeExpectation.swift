@@ -129,9 +129,7 @@ struct JudgeExpectation: EndExpectation {
     }
     book.add(
       "no answer to judge", asked(), on: Run { $0.stop(.blocked) }, graded: [.pass], is: .fail)
-    book.add(
-      "a torn log", asked(),
-      on: Run(torn: "a"), graded: [.pass], is: .unverifiable)
+    book.add("a torn log", asked(), on: Run(torn: "a"), graded: [.pass], is: .unverifiable)
   }
 }
 

@@ -35,7 +35,7 @@ struct MaxInvalidDecisions: CountLimit {
       run.decide(Call("a"))
       run.end()
     }
-    book.add("one is too many", ["maxInvalidDecisions": 0], on: invalid, is: .fail)
-    book.add("one is allowed", ["maxInvalidDecisions": 1], on: invalid, is: .pass)
+    book.check("one is too many", 0, on: invalid, is: .fail)
+    book.check("one is allowed", 1, on: invalid, is: .pass)
   }
 }

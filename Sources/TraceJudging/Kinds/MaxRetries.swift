@@ -35,7 +35,7 @@ struct MaxRetries: CountLimit {
 
   static func addConformance(to book: inout ConformanceBook) {
     let retried = Run(Call("a").taking(attempts: 3))
-    book.add("tried three times", ["maxRetries": 1], on: retried, is: .fail)
-    book.add("tried three times, as allowed", ["maxRetries": 2], on: retried, is: .pass)
+    book.check("tried three times", 1, on: retried, is: .fail)
+    book.check("tried three times, as allowed", 2, on: retried, is: .pass)
   }
 }

@@ -27,10 +27,10 @@ struct MaxSteps: CountLimit {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    book.add("as many steps as allowed", [key: 2], on: Run("a"), is: .pass)
-    book.add("a step too many", [key: 1], on: Run("a"), is: .fail)
+    book.check("as many steps as allowed", 2, on: Run("a"), is: .pass)
+    book.check("a step too many", 1, on: Run("a"), is: .fail)
     let torn = Run(torn: "a")
-    book.add("there may be more behind a tear", [key: 5], on: torn, is: .unverifiable)
-    book.add("there are too many before it", [key: 0], on: torn, is: .fail)
+    book.check("there may be more behind a tear", 5, on: torn, is: .unverifiable)
+    book.check("there are too many before it", 0, on: torn, is: .fail)
   }
 }

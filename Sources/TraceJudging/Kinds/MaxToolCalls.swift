@@ -32,19 +32,17 @@ struct MaxToolCalls: CountLimit {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    book.add("as many calls as allowed", [key: 2], on: Run("a", "b"), is: .pass)
-    book.add("a call too many", [key: 1], on: Run("a", "b"), is: .fail)
-    book.add(
-      "a refused call was not executed", [key: 0],
-      on: Run(Call("a", [:], .refused)), is: .pass)
-    book.add(
-      "the simulated user's own calls do not count", [key: 0],
+    book.check("as many calls as allowed", 2, on: Run("a", "b"), is: .pass)
+    book.check("a call too many", 1, on: Run("a", "b"), is: .fail)
+    book.check("a refused call was not executed", 0, on: Run(Call("a", [:], .refused)), is: .pass)
+    book.check(
+      "the simulated user's own calls do not count", 0,
       on: Run { run in
         run.decide(Call("a"), by: "user", isOfUser: true)
         run.end()
       }, is: .pass)
-    book.add(
-      "an agent that is called user is no simulated user", [key: 0],
+    book.check(
+      "an agent that is called user is no simulated user", 0,
       on: Run { run in
         run.decide(Call("a"), by: "user")
         run.end()

@@ -65,15 +65,13 @@ struct MemoryExpectation: Expectation {
       run.remember("city", "Rome", isWritten: true)
       run.end()
     }
-    book.add(
-      "a note that was read",
-      ["memory": ["read": [["key": "allergies", "value": ["$contains": "nuts"]]]]], on: notes,
-      is: .pass)
-    book.add(
-      "a note that was not written", ["memory": ["written": ["allergies"]]], on: notes, is: .fail)
-    book.add(
-      "a note that must not be written",
-      ["memory": ["notWritten": [["scope": "actor", "key": "c*"]]]], on: notes, is: .fail)
+    book.check(
+      "a note that was read", ["read": [["key": "allergies", "value": ["$contains": "nuts"]]]],
+      on: notes, is: .pass)
+    book.check("a note that was not written", ["written": ["allergies"]], on: notes, is: .fail)
+    book.check(
+      "a note that must not be written", ["notWritten": [["scope": "actor", "key": "c*"]]],
+      on: notes, is: .fail)
   }
 }
 

@@ -39,20 +39,17 @@ struct NoApprovalBypass: Expectation {
 
   static func addConformance(to book: inout ConformanceBook) {
     let approved = Run(Call("pay", ["amount": 5]).ruled(.approvalRequired, granted: true))
-    let bypass: JSONValue = ["noApprovalBypass": true]
-    book.add("asked and granted", bypass, on: approved, is: .pass)
-    book.add("nothing was ever asked", bypass, on: Run("a"), is: .notExercised)
-    book.add(
-      "asked, and run without an answer", bypass,
-      on: Run(Call("pay").ruled(.approvalRequired)), is: .fail)
-    book.add(
-      "refused by a person, and run", bypass,
+    book.check("asked and granted", true, on: approved, is: .pass)
+    book.check("nothing was ever asked", true, on: Run("a"), is: .notExercised)
+    book.check(
+      "asked, and run without an answer", true, on: Run(Call("pay").ruled(.approvalRequired)),
+      is: .fail)
+    book.check(
+      "refused by a person, and run", true,
       on: Run(Call("pay").ruled(.approvalRequired, granted: false)), is: .fail)
-    book.add(
-      "denied by policy, and run", bypass,
-      on: Run(Call("pay").ruled(.deny)), is: .fail)
-    book.add(
-      "an approval of other arguments", bypass,
+    book.check("denied by policy, and run", true, on: Run(Call("pay").ruled(.deny)), is: .fail)
+    book.check(
+      "an approval of other arguments", true,
       on: Run(
         Call("pay", ["amount": 1]).ruled(.approvalRequired, granted: true),
         Call("pay", ["amount": 9]).ruled(.approvalRequired)), is: .fail)
@@ -61,8 +58,8 @@ struct NoApprovalBypass: Expectation {
       ("for this input", .input, true), ("as logs had it before", nil, true),
     ] as [(String, ApprovalScope?, Bool)] {
       for asked in [true, false] {
-        book.add(
-          "\(title), \(asked ? "asked about" : "let through")", bypass,
+        book.check(
+          "\(title), \(asked ? "asked about" : "let through")", true,
           on: Run { run in
             let call = Call("pay", ["amount": 5])
             run.decide(call.ruled(.approvalRequired, granted: true, for: scope))
@@ -71,15 +68,11 @@ struct NoApprovalBypass: Expectation {
           }, is: isCovered ? .pass : .fail)
       }
     }
-    book.add(
-      "tried three times on one approval", bypass,
-      on: Run { run in
-        run.decide(
-          Call("pay").taking(attempts: 3).ruled(.approvalRequired, granted: true))
-        run.end()
-      }, is: .pass)
-    book.add(
-      "asked, and waiting", bypass,
+    book.check(
+      "tried three times on one approval", true,
+      on: Run(Call("pay").taking(attempts: 3).ruled(.approvalRequired, granted: true)), is: .pass)
+    book.check(
+      "asked, and waiting", true,
       on: Run { run in
         run.decide(Call("pay", [:], .untouched).ruled(.approvalRequired))
         run.stop(.approvalRequired)

@@ -225,33 +225,32 @@ struct NoLoops: Expectation {
     func token(_ text: String) -> JSONValue {
       JSONNumber(token: text).map(JSONValue.number) ?? .null
     }
-    let loops: JSONValue = ["noLoops": 3]
     func polls(_ results: [JSONValue]) -> Run {
       Run { run in
         for result in results { run.decide(Call("poll", [:], .ok(result))) }
         run.end()
       }
     }
-    book.add("the same three times", loops, on: polls(["wait", "wait", "wait"]), is: .fail)
-    book.add(
-      "the same three times, written in three ways", loops,
+    book.check("the same three times", 3, on: polls(["wait", "wait", "wait"]), is: .fail)
+    book.check(
+      "the same three times, written in three ways", 3,
       on: polls([token("1"), token("1.0"), token("10e-1")]), is: .fail)
-    book.add("the same twice", loops, on: polls(["wait", "wait", "done"]), is: .pass)
-    book.add("each time something new", loops, on: polls([1, 2, 3, 4]), is: .pass)
-    book.add(
-      "the same twice, and one of which a part is lost", loops,
+    book.check("the same twice", 3, on: polls(["wait", "wait", "done"]), is: .pass)
+    book.check("each time something new", 3, on: polls([1, 2, 3, 4]), is: .pass)
+    book.check(
+      "the same twice, and one of which a part is lost", 3,
       on: polls(["wait", ["n": .lost("2/n")], "wait"]), is: .pass)
-    book.add(
-      "three that may all be the same", loops,
-      on: polls([["n": 1], ["n": .lost("2/n")], ["n": 1]]), is: .unverifiable)
-    book.add(
-      "one that may be the same as two, which are not", loops,
+    book.check(
+      "three that may all be the same", 3, on: polls([["n": 1], ["n": .lost("2/n")], ["n": 1]]),
+      is: .unverifiable)
+    book.check(
+      "one that may be the same as two, which are not", 3,
       on: polls([["n": 1], ["n": .lost("2/n")], ["n": 2]]), is: .pass)
-    book.add(
-      "something new in between", loops,
+    book.check(
+      "something new in between", 3,
       on: Run(Call("poll"), Call("poll"), Call("look", [:], .ok("news")), Call("poll")), is: .pass)
-    book.add(
-      "in a circle of two", loops,
+    book.check(
+      "in a circle of two", 3,
       on: Run { run in
         for _ in 0..<4 {
           run.decide(Call("a"))
@@ -259,14 +258,14 @@ struct NoLoops: Expectation {
         }
         run.end()
       }, is: .fail)
-    book.add(
-      "sub-agents side by side do not loop together", loops,
+    book.check(
+      "sub-agents side by side do not loop together", 3,
       on: Run { run in
         for caller in ["one", "two", "three"] { run.decide(Call("poll"), by: caller) }
         run.end()
       }, is: .pass)
-    book.add(
-      "insisting on a refused call", loops,
+    book.check(
+      "insisting on a refused call", 3,
       on: Run { run in
         for _ in 0..<3 { run.decide(Call("rm", [:], .refused)) }
         run.end()

@@ -143,42 +143,39 @@ struct NoRepeatedSideEffect: Expectation {
         run.end()
       }
     }
-    let once: JSONValue = ["noRepeatedSideEffect": true]
-    book.add(
-      "two payments of one sort", once,
+    book.check(
+      "two payments of one sort", true,
       on: writes([Call("pay", ["a": 1, "b": 2]), Call("pay", ["b": 2, "a": 1])]), is: .fail)
-    book.add(
-      "two payments of one value, written in two ways", once,
+    book.check(
+      "two payments of one value, written in two ways", true,
       on: writes([Call("pay", ["a": token("5")]), Call("pay", ["a": token("5.0")])]), is: .fail)
-    book.add(
-      "two payments that a double would not tell apart", once,
+    book.check(
+      "two payments that a double would not tell apart", true,
       on: writes([
         Call("pay", ["a": token("9007199254740993")]),
         Call("pay", ["a": token("9007199254740992")]),
       ]), is: .pass)
-    book.add(
-      "two payments that differ", once, on: writes([Call("pay", ["a": 1]), Call("pay", ["a": 2])]),
+    book.check(
+      "two payments that differ", true, on: writes([Call("pay", ["a": 1]), Call("pay", ["a": 2])]),
       is: .pass)
-    book.add("reading twice", once, on: writes([Call("read"), Call("read")]), is: .pass)
-    book.add(
-      "again after an error", once, on: writes([Call("pay", [:], .error()), Call("pay")]), is: .pass
+    book.check("reading twice", true, on: writes([Call("read"), Call("read")]), is: .pass)
+    book.check(
+      "again after an error", true, on: writes([Call("pay", [:], .error()), Call("pay")]), is: .pass
     )
-    book.add(
-      "again after a call that was cut off", once,
+    book.check(
+      "again after a call that was cut off", true,
       on: writes([Call("pay", [:], .effectUnknown), Call("pay")]), is: .fail)
-    book.add(
-      "a refused call did nothing", once, on: writes([Call("pay", [:], .refused), Call("pay")]),
+    book.check(
+      "a refused call did nothing", true, on: writes([Call("pay", [:], .refused), Call("pay")]),
       is: .pass)
-    book.add(
-      "tools by name", ["noRepeatedSideEffect": ["re*"]], on: writes([Call("read"), Call("read")]),
-      is: .fail)
-    book.add(
-      "the same as far as it is not lost", once,
+    book.check("tools by name", ["re*"], on: writes([Call("read"), Call("read")]), is: .fail)
+    book.check(
+      "the same as far as it is not lost", true,
       on: writes([Call("pay", ["a": 1]), Call("pay", ["a": .lost("3/a")])]), is: .unverifiable)
-    book.add(
-      "another, whatever is lost of it", once,
+    book.check(
+      "another, whatever is lost of it", true,
       on: writes([Call("pay", ["a": 1]), Call("pay", ["b": .lost("3/b")])]), is: .pass)
-    book.add("nobody says what the tool does", once, on: Run("mail", "mail"), is: .unverifiable)
+    book.check("nobody says what the tool does", true, on: Run("mail", "mail"), is: .unverifiable)
   }
 }
 

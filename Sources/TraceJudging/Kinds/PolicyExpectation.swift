@@ -57,29 +57,23 @@ struct PolicyExpectation: Expectation {
 
   static func addConformance(to book: inout ConformanceBook) {
     let denied = Run(Call("rm", ["path": "/"], .refused).ruled(.deny, by: "no-rm"))
-    book.add(
+    book.check(
       "a verdict by its rule",
-      ["policy": ["given": [["verdict": "deny", "tool": "rm", "rule": "no-rm", "times": 1]]]],
-      on: denied, is: .pass)
-    book.add(
-      "a verdict on another input",
-      ["policy": ["given": [["verdict": "deny", "input": ["path": "/tmp"]]]]], on: denied, is: .fail
-    )
-    book.add(
-      "a verdict that must not be", ["policy": ["notGiven": [["verdict": "deny"]]]], on: denied,
-      is: .fail)
+      ["given": [["verdict": "deny", "tool": "rm", "rule": "no-rm", "times": 1]]], on: denied,
+      is: .pass)
+    book.check(
+      "a verdict on another input", ["given": [["verdict": "deny", "input": ["path": "/tmp"]]]],
+      on: denied, is: .fail)
+    book.check(
+      "a verdict that must not be", ["notGiven": [["verdict": "deny"]]], on: denied, is: .fail)
     let approved = Run(Call("pay", ["amount": 5]).ruled(.approvalRequired, granted: true))
-    book.add(
+    book.check(
       "asked, and approved by somebody",
       [
-        "policy": [
-          "given": [["verdict": "approval_required"]],
-          "approvals": [["approval": "granted", "tool": "pay", "by": "ana"]],
-        ]
+        "given": [["verdict": "approval_required"]],
+        "approvals": [["approval": "granted", "tool": "pay", "by": "ana"]],
       ], on: approved, is: .pass)
-    book.add(
-      "approved by somebody else", ["policy": ["approvals": [["by": "bo"]]]], on: approved,
-      is: .fail)
+    book.check("approved by somebody else", ["approvals": [["by": "bo"]]], on: approved, is: .fail)
   }
 }
 

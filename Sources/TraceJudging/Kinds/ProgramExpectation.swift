@@ -60,9 +60,8 @@ struct ProgramExpectation: EndExpectation {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    book.add(
-      "a program that was not started", ["exec": [["command": ["./check"]]]], on: Run("a"),
-      is: .unverifiable)
+    book.check(
+      "a program that was not started", [["command": ["./check"]]], on: Run("a"), is: .unverifiable)
     book.add("a command that is no list", mistaken: ["exec": [["command": "./check"]]])
   }
 }

@@ -44,15 +44,13 @@ struct StateExpectation: EndExpectation {
   func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] { rules.map(run.state) }
 
   static func addConformance(to book: inout ConformanceBook) {
-    book.add(
-      "a place of the final state", ["state": ["/totals/steps": 2, "/stop/reason": "success"]],
-      on: Run("a"), is: .pass)
-    book.add(
-      "another value there", ["state": ["/totals/steps": ["$gt": 2]]], on: Run("a"), is: .fail)
-    book.add("nothing there", ["state": ["/question": ["$absent": true]]], on: Run("a"), is: .pass)
-    book.add(
-      "a torn log has no final state", ["state": ["/totals/steps": 1]],
-      on: Run(torn: "a"), is: .unverifiable)
+    book.check(
+      "a place of the final state", ["/totals/steps": 2, "/stop/reason": "success"], on: Run("a"),
+      is: .pass)
+    book.check("another value there", ["/totals/steps": ["$gt": 2]], on: Run("a"), is: .fail)
+    book.check("nothing there", ["/question": ["$absent": true]], on: Run("a"), is: .pass)
+    book.check(
+      "a torn log has no final state", ["/totals/steps": 1], on: Run(torn: "a"), is: .unverifiable)
   }
 }
 

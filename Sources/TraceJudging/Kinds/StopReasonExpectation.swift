@@ -76,13 +76,13 @@ struct StopReasonExpectation: EndExpectation {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    book.add("the reason it stopped for", ["stopReason": "success"], on: .init("a"), is: .pass)
-    book.add("another reason", ["stopReason": "blocked"], on: .init("a"), is: .fail)
-    book.add(
-      "one of several", ["stopReason": ["blocked", "approval_required"]],
+    book.check("the reason it stopped for", "success", on: .init("a"), is: .pass)
+    book.check("another reason", "blocked", on: .init("a"), is: .fail)
+    book.check(
+      "one of several", ["blocked", "approval_required"],
       on: .init { $0.stop(.approvalRequired) }, is: .pass)
-    book.add(
-      "a torn log has no stop", ["stopReason": "success"],
+    book.check(
+      "a torn log has no stop", "success",
       on: .init { run in
         run.decide(.init("a"))
         run.tear()

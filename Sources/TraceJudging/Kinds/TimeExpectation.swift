@@ -108,41 +108,39 @@ struct TimeExpectation: Expectation {
 
   static func addConformance(to book: inout ConformanceBook) {
     func time(_ rule: JSONValue) -> JSONValue { ["time": [rule]] }
-    let ab = Run("a", "b")
+    func check(_ title: String, _ rule: JSONValue, on run: Run = Run("a", "b"), is outcome: Outcome)
+    {
+      book.add(title, time(rule), on: run, is: outcome)
+    }
     book.rule = "time: eventually"
-    book.add("it happens", time(["eventually": "b"]), on: ab, is: .pass)
-    book.add("it does not", time(["eventually": "c"]), on: ab, is: .fail)
-    book.add("too late", time(["eventually": "b", "within": 1]), on: ab, is: .fail)
-    book.add("any of several", time(["eventually": ["c", "b"]]), on: ab, is: .pass)
+    check("it happens", ["eventually": "b"], is: .pass)
+    check("it does not", ["eventually": "c"], is: .fail)
+    check("too late", ["eventually": "b", "within": 1], is: .fail)
+    check("any of several", ["eventually": ["c", "b"]], is: .pass)
     let torn = Run(torn: "a", "b")
-    book.add("it may stand behind the tear", time(["eventually": "c"]), on: torn, is: .unverifiable)
-    book.add(
-      "behind the tear it would be too late", time(["eventually": "c", "within": 1]), on: torn,
-      is: .fail)
+    check("it may stand behind the tear", ["eventually": "c"], on: torn, is: .unverifiable)
+    check(
+      "behind the tear it would be too late", ["eventually": "c", "within": 1], on: torn, is: .fail)
 
     book.rule = "time: expect before"
-    book.add("it stood before", time(["expect": "a", "before": "b"]), on: ab, is: .pass)
-    book.add("it came after", time(["expect": "b", "before": "a"]), on: ab, is: .fail)
-    book.add(
-      "what it should precede never came", time(["expect": "a", "before": "c"]), on: ab,
-      is: .notExercised)
-    book.add(
-      "too long before", time(["expect": "a", "before": "b", "within": 1]), on: Run("a", "c", "b"),
+    check("it stood before", ["expect": "a", "before": "b"], is: .pass)
+    check("it came after", ["expect": "b", "before": "a"], is: .fail)
+    check("what it should precede never came", ["expect": "a", "before": "c"], is: .notExercised)
+    check(
+      "too long before", ["expect": "a", "before": "b", "within": 1], on: Run("a", "c", "b"),
       is: .fail)
     let together = Run { run in
       run.decide(Call("a"), Call("b"))
       run.end()
     }
-    book.add(
-      "one decision is no before", time(["expect": "a", "before": "b"]), on: together, is: .fail)
+    check("one decision is no before", ["expect": "a", "before": "b"], on: together, is: .fail)
     let approved = Run(Call("refund", ["id": "1"]).ruled(.approvalRequired, granted: true))
-    book.add(
+    check(
       "an approval before the call that it lets through",
-      time(["expect": ["approval": "granted", "by": "ana"], "before": "refund"]), on: approved,
-      is: .pass)
-    book.add(
-      "nobody approved", time(["expect": ["approval": "granted"], "before": "refund"]),
-      on: Run("refund"), is: .fail)
+      ["expect": ["approval": "granted", "by": "ana"], "before": "refund"], on: approved, is: .pass)
+    check(
+      "nobody approved", ["expect": ["approval": "granted"], "before": "refund"], on: Run("refund"),
+      is: .fail)
     book.add(
       "a channel that was not recorded",
       time(["expect": ["approval": "granted"], "before": "refund"]),
@@ -152,29 +150,25 @@ struct TimeExpectation: Expectation {
       }, is: .unverifiable)
 
     book.rule = "time: expect after"
-    book.add("it came after", time(["expect": "b", "after": "a"]), on: ab, is: .pass)
-    book.add(
-      "each time anew", time(["expect": "b", "after": "a"]), on: Run("a", "b", "a"), is: .fail)
-    book.add("in time", time(["expect": "b", "after": "a", "within": 1]), on: ab, is: .pass)
-    book.add(
-      "not in time", time(["expect": "b", "after": "a", "within": 1]), on: Run("a", "c", "b"),
-      is: .fail)
-    book.add(
-      "a result comes after its call",
-      time(["expect": ["returned": "a"], "after": "a", "within": 0]), on: ab, is: .pass)
-    book.add(
+    check("it came after", ["expect": "b", "after": "a"], is: .pass)
+    check("each time anew", ["expect": "b", "after": "a"], on: Run("a", "b", "a"), is: .fail)
+    check("in time", ["expect": "b", "after": "a", "within": 1], is: .pass)
+    check(
+      "not in time", ["expect": "b", "after": "a", "within": 1], on: Run("a", "c", "b"), is: .fail)
+    check(
+      "a result comes after its call", ["expect": ["returned": "a"], "after": "a", "within": 0],
+      is: .pass)
+    check(
       "a failed call and another try",
-      time(["expect": "a", "after": ["returned": ["tool": "a", "status": "error"]]]),
+      ["expect": "a", "after": ["returned": ["tool": "a", "status": "error"]]],
       on: Run(Call("a", [:], .error()), Call("a")), is: .pass)
-    book.add(
-      "it may come behind the tear", time(["expect": "c", "after": "b"]), on: torn,
-      is: .unverifiable)
-    book.add(
-      "the condition never arose", time(["expect": "b", "after": "c"]), on: ab, is: .notExercised)
+    check(
+      "it may come behind the tear", ["expect": "c", "after": "b"], on: torn, is: .unverifiable)
+    check("the condition never arose", ["expect": "b", "after": "c"], is: .notExercised)
 
     book.rule = "time: never"
-    book.add("it never does", time(["never": "c"]), on: ab, is: .pass)
-    book.add("it does", time(["never": "b"]), on: ab, is: .fail)
+    check("it never does", ["never": "c"], is: .pass)
+    check("it does", ["never": "b"], is: .fail)
     book.rule = "time: never after"
     // One decision that is not seen may hold both, and then they have no order.
     let strays = Run(tools: ["a", "b"]) { run in
@@ -182,36 +176,33 @@ struct TimeExpectation: Expectation {
       run.startStray("b", callId: "second")
       run.end()
     }
-    book.add(
-      "after that, or in one decision that is not seen", time(["never": "b", "after": "a"]),
-      on: strays, is: .unverifiable)
+    check(
+      "after that, or in one decision that is not seen", ["never": "b", "after": "a"], on: strays,
+      is: .unverifiable)
     book.rule = "time: expect after"
-    book.add(
-      "after that, or in one decision that is not seen", time(["expect": "b", "after": "a"]),
-      on: strays, is: .unverifiable)
+    check(
+      "after that, or in one decision that is not seen", ["expect": "b", "after": "a"], on: strays,
+      is: .unverifiable)
     book.rule = "time: never after"
-    book.add("it does, after", time(["never": "b", "after": "a"]), on: ab, is: .fail)
-    book.add("it does, but before", time(["never": "a", "after": "b"]), on: ab, is: .pass)
-    book.add(
-      "the condition never arose", time(["never": "a", "after": "c"]), on: ab, is: .notExercised)
-    book.add(
-      "long after", time(["never": "b", "after": "a", "within": 1]), on: Run("a", "c", "b"),
-      is: .pass)
+    check("it does, after", ["never": "b", "after": "a"], is: .fail)
+    check("it does, but before", ["never": "a", "after": "b"], is: .pass)
+    check("the condition never arose", ["never": "a", "after": "c"], is: .notExercised)
+    check(
+      "long after", ["never": "b", "after": "a", "within": 1], on: Run("a", "c", "b"), is: .pass)
     let denied = Run(Call("rm", [:], .refused).ruled(.deny, by: "no-rm"), Call("a"))
-    book.add(
-      "after a denial", time(["never": "a", "after": ["verdict": "deny", "rule": "no-*"]]),
-      on: denied, is: .fail)
-    book.add("after the stop", time(["never": "*", "after": ["stop": true]]), on: ab, is: .pass)
+    check(
+      "after a denial", ["never": "a", "after": ["verdict": "deny", "rule": "no-*"]], on: denied,
+      is: .fail)
+    check("after the stop", ["never": "*", "after": ["stop": true]], is: .pass)
     book.rule = "time: never before"
-    book.add("it does, before", time(["never": "a", "before": "b"]), on: ab, is: .fail)
-    book.add(
-      "it does, and what it should wait for never comes", time(["never": "a", "before": "c"]),
-      on: ab, is: .fail)
-    book.add("neither comes", time(["never": "c", "before": "d"]), on: ab, is: .notExercised)
-    book.add("it waits", time(["never": "b", "before": "a"]), on: ab, is: .pass)
+    check("it does, before", ["never": "a", "before": "b"], is: .fail)
+    check(
+      "it does, and what it should wait for never comes", ["never": "a", "before": "c"], is: .fail)
+    check("neither comes", ["never": "c", "before": "d"], is: .notExercised)
+    check("it waits", ["never": "b", "before": "a"], is: .pass)
     book.rule = "time: never until"
-    book.add("it waits, and that comes", time(["never": "b", "until": "a"]), on: ab, is: .pass)
-    book.add("it waits for ever", time(["never": "c", "until": "d"]), on: ab, is: .fail)
+    check("it waits, and that comes", ["never": "b", "until": "a"], is: .pass)
+    check("it waits for ever", ["never": "c", "until": "d"], is: .fail)
     book.add(
       "a reply is what it waits for",
       time(["never": "b", "until": ["reply": ["$contains": "yes"]]]),
@@ -222,15 +213,15 @@ struct TimeExpectation: Expectation {
         run.end()
       }, is: .pass)
     book.rule = "time: only"
-    book.add(
-      "only these until then", time(["only": ["a", "b"], "until": "c"]),
-      on: Run("a", "b", "c", "d"), is: .fail)
-    book.add(
-      "only these before then, that one among them",
-      time(["only": ["a", "b", "c"], "before": "d"]), on: Run("a", "b", "d", "e"), is: .fail)
-    book.add("only these after", time(["only": "b", "after": "a"]), on: ab, is: .pass)
-    book.add("only these at all", time(["only": ["a", "b"]]), on: ab, is: .pass)
-    book.add("others too", time(["only": "a"]), on: ab, is: .fail)
+    check(
+      "only these until then", ["only": ["a", "b"], "until": "c"], on: Run("a", "b", "c", "d"),
+      is: .fail)
+    check(
+      "only these before then, that one among them", ["only": ["a", "b", "c"], "before": "d"],
+      on: Run("a", "b", "d", "e"), is: .fail)
+    check("only these after", ["only": "b", "after": "a"], is: .pass)
+    check("only these at all", ["only": ["a", "b"]], is: .pass)
+    check("others too", ["only": "a"], is: .fail)
     book.rule = "time"
     book.add("an “eventually” with an “after”", mistaken: time(["eventually": "a", "after": "b"]))
     book.add("an “expect” alone", mistaken: time(["expect": "a"]))

@@ -45,17 +45,15 @@ struct ToolsCalled: CallList, EndExpectation {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    book.add(
-      "a glob stands for any name it fits", ["toolsCalled": ["del*"]], on: Run("delete"), is: .pass)
-    book.add(
-      "each entry needs a call of its own", ["toolsCalled": ["a", "a"]], on: Run("a"), is: .fail)
-    book.add(
-      "an entry with times counts every call",
-      ["toolsCalled": [["tool": "a", "times": ["max": 1]]]], on: Run("a", "a"), is: .fail)
+    book.check("a glob stands for any name it fits", ["del*"], on: Run("delete"), is: .pass)
+    book.check("each entry needs a call of its own", ["a", "a"], on: Run("a"), is: .fail)
+    book.check(
+      "an entry with times counts every call", [["tool": "a", "times": ["max": 1]]],
+      on: Run("a", "a"), is: .fail)
     let refused = Run(Call("a", [:], .refused))
-    book.add("a refused call was not made", ["toolsCalled": ["a"]], on: refused, is: .fail)
+    book.check("a refused call was not made", ["a"], on: refused, is: .fail)
     let unknown = Run(Call("a", [:], .effectUnknown))
-    book.add("a call cut off is no proof", ["toolsCalled": ["a"]], on: unknown, is: .unverifiable)
+    book.check("a call cut off is no proof", ["a"], on: unknown, is: .unverifiable)
     book.add("an empty list without an order", mistaken: ["toolsCalled": []])
   }
 }

@@ -24,10 +24,8 @@ struct ToolsNotProposed: ForbiddenCalls {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    book.add("nobody proposed it", ["toolsNotProposed": ["b"]], on: Run("a"), is: .pass)
+    book.check("nobody proposed it", ["b"], on: Run("a"), is: .pass)
     let refused = Run(Call("a", [:], .refused))
-    book.add(
-      "a refused call was proposed all the same", ["toolsNotProposed": ["a"]], on: refused,
-      is: .fail)
+    book.check("a refused call was proposed all the same", ["a"], on: refused, is: .fail)
   }
 }

@@ -82,8 +82,8 @@ struct ToolsProposed: CallList, EndExpectation {
   }
 
   static func addConformance(to book: inout ConformanceBook) {
-    book.add("nobody proposed it", ["toolsProposed": ["b"]], on: Run("a"), is: .fail)
+    book.check("nobody proposed it", ["b"], on: Run("a"), is: .fail)
     let refused = Run(Call("a", [:], .refused))
-    book.add("a refused call was proposed", ["toolsProposed": ["a"]], on: refused, is: .pass)
+    book.check("a refused call was proposed", ["a"], on: refused, is: .pass)
   }
 }

@@ -163,8 +163,7 @@ extension MutantMaker {
       again.data["attempt"] = JSONValue(before + 1)
       mutant.inserted[end] = [again]
       if let told = events[end].data["attempts"]?.intValue {
-        mutant.replaced[end] = events[end]
-        mutant.replaced[end]?.data["attempts"] = JSONValue(max(told, before) + 1)
+        set("attempts", JSONValue(max(told, before) + 1), at: end, in: &mutant)
       }
       return mutant
     }

@@ -58,12 +58,10 @@ extension MutantMaker {
     guard !refs.isEmpty else { return [] }
     func mutant(_ refs: [String], _ words: String, _ remedies: [JSONValue]) -> Mutant {
       var mutant = make(.evidence, at: place, words) { remedies }
-      mutant.replaced[place] = events[place]
-      mutant.replaced[place]?.data["evidenceRefs"] = JSONValue(refs)
+      set("evidenceRefs", JSONValue(refs), at: place, in: &mutant)
       if let stop = events.lastIndex(where: { $0.type == .stop && $0.data["evidenceRefs"] != nil })
       {
-        mutant.replaced[stop] = events[stop]
-        mutant.replaced[stop]?.data["evidenceRefs"] = JSONValue(refs)
+        set("evidenceRefs", JSONValue(refs), at: stop, in: &mutant)
       }
       return mutant
     }
@@ -113,8 +111,7 @@ extension MutantMaker {
           ["policy": ["approvals": [.object(moment)]]], ["policy": ["approvals": [.object(all)]]],
         ]
       }
-      mutant.replaced[place] = events[place]
-      mutant.replaced[place]?.data["by"] = .string(other)
+      set("by", .string(other), at: place, in: &mutant)
       return mutant
     }
   }
@@ -170,8 +167,7 @@ extension MutantMaker {
         ["memory": ["read": [.object(valued)]]], ["memory": ["read": [.object(counted)]]],
       ]
     }
-    mutant.replaced[place] = events[place]
-    mutant.replaced[place]?.data["value"] = other
+    set("value", other, at: place, in: &mutant)
     // A tool that recalls it returns it, too.
     if let callId = events[place].data["callId"],
       let result = events.indices.first(where: {
@@ -180,8 +176,7 @@ extension MutantMaker {
       var data = events[result].data["data"]?.objectValue
     {
       data["value"] = other
-      mutant.replaced[result] = events[result]
-      mutant.replaced[result]?.data["data"] = .object(data)
+      set("data", .object(data), at: result, in: &mutant)
     }
     return mutant
   }

@@ -137,15 +137,13 @@ extension MutantMaker {
           ["tasks": ["output": [name.description: exactly(output)]]],
         ]
       }
-      mutant.replaced[end] = events[end]
-      mutant.replaced[end]?.data["output"] = other
+      set("output", other, at: end, in: &mutant)
       // What the call is told to have returned is the same.
       let result = events[..<end].lastIndex {
         $0.type == .toolResult && $0.data["data"] == output && belongs($0, to: name)
       }
       if let result {
-        mutant.replaced[result] = events[result]
-        mutant.replaced[result]?.data["data"] = other
+        set("data", other, at: result, in: &mutant)
       }
       return mutant
     }

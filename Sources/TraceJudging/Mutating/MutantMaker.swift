@@ -109,6 +109,12 @@ struct MutantMaker {
       remedies: remedies)
   }
 
+  /// Says something else in an event of the run.
+  func set(_ key: String, _ value: JSONValue?, at place: Int, in mutant: inout Mutant) {
+    mutant.replaced[place] = events[place]
+    mutant.replaced[place]?.data[key] = value
+  }
+
   func executed(_ name: String) -> Int {
     calls.count { $0.isExecuted && $0.name.hasSameUTF8(as: name) }
   }
@@ -228,19 +234,16 @@ struct MutantMaker {
     event.data["status"] = "error"
     event.data["reason"] = "failed"
     event.data["data"] = nil
-    var mutant = Mutant(
-      mutation: RunMutation(
-        kind: .failedResult, seq: event.seq, words: "\(call.name) fails", tools: [call.name]),
-      remedies: {
-        [
-          called(call, ["status": "ok"]),
-          called(call, ["status": "ok", "times": JSONValue(executedWell(call.name))]),
-          called(call, ["input": exactly(call.input), "status": "ok"]),
-          called(
-            call,
-            ["input": exactly(call.input), "status": "ok", "times": JSONValue(likeWell(call))]),
-        ]
-      })
+    var mutant = make(.failedResult, at: place, "\(call.name) fails", tools: [call.name]) {
+      [
+        called(call, ["status": "ok"]),
+        called(call, ["status": "ok", "times": JSONValue(executedWell(call.name))]),
+        called(call, ["input": exactly(call.input), "status": "ok"]),
+        called(
+          call,
+          ["input": exactly(call.input), "status": "ok", "times": JSONValue(likeWell(call))]),
+      ]
+    }
     mutant.replaced[place] = event
     return mutant
   }
@@ -265,21 +268,20 @@ struct MutantMaker {
       let moment: JSONObject = [
         "verdict": .string(status), "tool": .string(Glob.escaping(call.name)),
       ]
-      var mutant = Mutant(
-        mutation: RunMutation(
-          kind: .verdict, seq: event.seq,
-          words: "policy says \(other) to \(call.name), not \(status)", tools: [call.name]),
-        remedies: {
+      var mutant = make(
+        .verdict, at: place, "policy says \(other) to \(call.name), not \(status)",
+        tools: [call.name]
+      ) {
+        [
+          ["noApprovalBypass": true],
+          ["policy": ["given": [.object(moment)]]],
           [
-            ["noApprovalBypass": true],
-            ["policy": ["given": [.object(moment)]]],
-            [
-              "policy": [
-                "notGiven": [["verdict": .string(other), "tool": moment["tool"] ?? .null]]
-              ]
-            ],
-          ]
-        })
+            "policy": [
+              "notGiven": [["verdict": .string(other), "tool": moment["tool"] ?? .null]]
+            ]
+          ],
+        ]
+      }
       mutant.replaced[place] = event
       return mutant
     }
@@ -427,10 +429,9 @@ struct MutantMaker {
       var event = events[place]
       event.data["reason"] = .string(other)
       event.data["detail"] = nil
-      var mutant = Mutant(
-        mutation: RunMutation(
-          kind: .stopReason, seq: event.seq, words: "the run stops as \(other), not \(reason)"),
-        remedies: { [["stopReason": .string(reason)]] })
+      var mutant = make(.stopReason, at: place, "the run stops as \(other), not \(reason)") {
+        [["stopReason": .string(reason)]]
+      }
       mutant.replaced[place] = event
       mutants.append(mutant)
     }
@@ -441,13 +442,11 @@ struct MutantMaker {
       var mutant = make(.answer, at: place, "the answer is “\(other)”") {
         [["answer": ["$literal": .string(text)]]]
       }
-      mutant.replaced[place] = events[place]
-      mutant.replaced[place]?.data["text"] = .string(other)
+      set("text", .string(other), at: place, in: &mutant)
       if let stop = events.lastIndex(where: { $0.type == .stop }),
         events[stop].data["answer"] != nil
       {
-        mutant.replaced[stop] = events[stop]
-        mutant.replaced[stop]?.data["answer"] = .string(other)
+        set("answer", .string(other), at: stop, in: &mutant)
       }
       mutants.append(mutant)
     }
