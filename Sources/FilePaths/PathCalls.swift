@@ -67,6 +67,16 @@ public func entryName(_ entry: UnsafePointer<dirent>) -> String {
   withUnsafeBytes(of: entry.pointee.d_name) { String(pathBytes: $0.prefix { $0 != 0 }) }
 }
 
+/// The names of what is in a folder, `.` and `..` among them, in no order; `nil` where it cannot be read, which
+/// `errno` tells of then.
+public func entryNames(in folder: String) -> [String]? {
+  guard let stream = opendir(folder) else { return nil }
+  defer { closedir(stream) }
+  var names: [String] = []
+  while let entry = readdir(stream) { names.append(entryName(entry)) }
+  return names
+}
+
 /// The folder that this process works in; `nil` where it is gone.
 public func workingFolder() -> String? {
   guard let path = getcwd(nil, 0) else { return nil }

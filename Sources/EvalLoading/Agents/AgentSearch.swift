@@ -77,7 +77,7 @@ public struct AgentSearch: Sendable {
     while next < folders.count {
       let (path, depth) = folders[next]
       next += 1
-      let names = (FileFinder.names(in: path) ?? []).filter { $0.utf8.first != UInt8(ascii: ".") }
+      let names = (entryNames(in: path) ?? []).filter { $0.utf8.first != UInt8(ascii: ".") }
       for name in names.sorted(by: { $0.precedesByUTF8($1) }) {
         let entry = path == "." ? name : path + (path.hasSuffix("/") ? "" : "/") + name
         var link = stat()

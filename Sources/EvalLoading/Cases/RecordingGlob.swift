@@ -126,12 +126,9 @@ struct RecordingGlob {
 
   /// What is in a folder; `nil` where it cannot be read.
   private static func entries(of folder: String) -> [(name: String, isFolder: Bool)]? {
-    guard let stream = opendir(folder) else { return nil }
-    defer { closedir(stream) }
+    guard let names = entryNames(in: folder) else { return nil }
     var entries: [(name: String, isFolder: Bool)] = []
-    while let entry = readdir(stream) {
-      let name = entryName(entry)
-      guard !name.hasPrefix(".") else { continue }
+    for name in names where !name.hasPrefix(".") {
       var status = stat()
       guard lstat("\(folder)/\(name)", &status) == 0 else { continue }
       entries.append((name, status.st_mode & S_IFMT == S_IFDIR))

@@ -58,7 +58,7 @@ struct FileFinder {
         Diagnostic(.warning, path: folder, message: "not searched: too many folders deep"))
       return
     }
-    guard let names = Self.names(in: folder) else {
+    guard let names = entryNames(in: folder) else {
       diagnostics.append(
         Diagnostic(.error, path: folder, message: "cannot be read: \(FileBytes.reason(errno))"))
       return
@@ -87,17 +87,5 @@ struct FileFinder {
       default: diagnostics.append(Diagnostic(.error, path: path, message: "no regular file"))
       }
     }
-  }
-
-  /// The names in a folder, without order; `nil` where it cannot be read.
-  static func names(in folder: String) -> [String]? {
-    guard let stream = opendir(folder) else { return nil }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = entryName(entry)
-      names.append(name)
-    }
-    return names
   }
 }

@@ -32,14 +32,8 @@ public enum BaselineFiles {
 
   /// The folder of baselines for the cases of a file.
   static func folder(besideFile path: String) -> String {
-    let folder = self.folder(of: path)
+    let folder = RunFiles.folder(ofLog: path)
     return folder == "." ? folderName : folder == "/" ? "/\(folderName)" : "\(folder)/\(folderName)"
-  }
-
-  /// The folder that a file stands in; `.` for the one where this process works.
-  static func folder(of path: String) -> String {
-    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
   /// The name of a case's file: case ids are data, so that it never leaves its folder, and two ids
@@ -97,7 +91,7 @@ public enum BaselineFiles {
     var found: [String] = []
     var pending = [(folder: folder, depth: 0, isBaselines: true)]
     while let (folder, depth, isBaselines) = pending.popLast() {
-      guard let names = names(in: folder) else {
+      guard let names = entryNames(in: folder) else {
         if depth == 0 {
           throw BaselineError(
             path: folder, message: "cannot be read: \(String(cString: strerror(errno)))")
@@ -123,19 +117,8 @@ public enum BaselineFiles {
 
   /// The names of the baselines in one folder; none where there is no such folder.
   static func files(in folder: String) -> [String] {
-    (names(in: folder) ?? []).filter { $0.hasSuffix(suffix) && !$0.hasPrefix(".") }
+    (entryNames(in: folder) ?? []).filter { $0.hasSuffix(suffix) && !$0.hasPrefix(".") }
       .sorted { $0.precedesByUTF8($1) }
-  }
-
-  private static func names(in folder: String) -> [String]? {
-    guard let stream = opendir(folder) else { return nil }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      names.append(
-        entryName(entry))
-    }
-    return names
   }
 
   // MARK: Writing
@@ -144,7 +127,7 @@ public enum BaselineFiles {
   ///
   /// - Throws: ``BaselineError`` where it cannot be written; what was there is there still.
   public static func write(_ bytes: [UInt8], to path: String) throws(BaselineError) {
-    mkdir(folder(of: path), 0o777)
+    mkdir(RunFiles.folder(ofLog: path), 0o777)
     do {
       try WholeFile.replace(path, with: bytes)
     } catch {

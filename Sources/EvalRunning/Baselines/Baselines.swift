@@ -265,7 +265,7 @@ extension Baselines {
     var seen: Set<String> = []
     for path in paths {
       let isFolder = Self.isFolder(path)
-      let folder = isFolder ? path : BaselineFiles.folder(of: path)
+      let folder = isFolder ? path : RunFiles.folder(ofLog: path)
       if case .beside = source {
         let found =
           isFolder

@@ -19,13 +19,13 @@ public struct PauseRequest: Sendable {
 
   /// Whether a process writes to the log now.
   ///
-  /// - Throws: ``PauseError`` where the log is closed or not there.
-  public func isRunning() throws(PauseError) -> Bool {
+  /// - Throws: ``PipelineError`` where the log is closed or not there.
+  public func isRunning() throws(PipelineError) -> Bool {
     let open = log + ".open"
     let file = FilePaths.open(open, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else {
-      throw PauseError(
-        description: access(log, F_OK) == 0
+      throw PipelineError(
+        access(log, F_OK) == 0
           ? "\(log) is closed: its pipeline does not run" : "there is no log \(log)")
     }
     defer { close(file) }
@@ -35,12 +35,11 @@ public struct PauseRequest: Sendable {
 
   /// Leaves the wish.
   ///
-  /// - Throws: ``PauseError`` where it cannot be written.
-  public func make() throws(PauseError) {
+  /// - Throws: ``PipelineError`` where it cannot be written.
+  public func make() throws(PipelineError) {
     let file = FilePaths.open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
     guard file >= 0 else {
-      throw PauseError(
-        description: "\(path) cannot be written: \(String(cString: strerror(errno)))")
+      throw PipelineError("\(path) cannot be written: \(String(cString: strerror(errno)))")
     }
     close(file)
   }
@@ -66,10 +65,4 @@ public struct PauseRequest: Sendable {
       }
     }
   }
-}
-
-/// Why a pipeline cannot be asked to pause.
-public struct PauseError: Error, Sendable, CustomStringConvertible {
-  /// In words.
-  public var description: String
 }

@@ -56,14 +56,14 @@ public struct PipelineRecording: Sendable {
   /// - Parameters:
   ///   - willRecord: told the log's path before it is there.
   ///   - observe: called with each event once it is kept.
-  /// - Throws: ``PipelineInputError`` before anything is written; `LogError`.
+  /// - Throws: ``PipelineError`` before anything is written; `LogError`.
   public init(
     of definition: PipelineDefinition, _ request: Request, _ means: PipelineMeans,
     willRecord: (String) -> Void = { _ in },
     observe: @escaping (Event) async -> Void = { _ in }
   ) async throws {
     let input = request.input ?? definition.defaultInput
-    try PipelineInputError.check(input, of: definition.spec)
+    try PipelineError.checkInput(input, of: definition.spec)
     let runId = request.runId ?? means.identifiers.next()
     let path = request.files.path(of: request.caseId ?? definition.spec.name, runId: runId)
     let pipeline = try means.pipeline(of: definition, logsIn: RunFiles.folder(ofLog: path))
@@ -236,7 +236,7 @@ public struct PipelineRecording: Sendable {
 
   /// An event of a pipeline's log, and the state behind it.
   ///
-  /// - Throws: `LogError` where the log cannot be read, `PipelineMomentError` where there is no such event.
+  /// - Throws: `LogError` where the log cannot be read, `PipelineError` where there is no such event.
   public static func moment(
     _ seq: Int, of path: String
   ) throws -> (event: Event, state: PipelineState) {
@@ -248,7 +248,7 @@ public struct PipelineRecording: Sendable {
       last = event.seq
       if event.seq == seq { return (event, state) }
     }
-    throw PipelineMomentError(description: "\(path) has no event \(seq); its last is \(last)")
+    throw PipelineError("\(path) has no event \(seq); its last is \(last)")
   }
 
   /// The state behind an event of a log.
@@ -260,12 +260,6 @@ public struct PipelineRecording: Sendable {
   }
 }
 
-/// A log does not have the event that was asked for.
-public struct PipelineMomentError: Error, Sendable, CustomStringConvertible {
-  /// In words.
-  public var description: String
-}
-
 /// Is called by nobody.
 struct NoTool: Tool {
   func run(_ request: ToolRequest) async -> ToolAnswer {
@@ -273,20 +267,15 @@ struct NoTool: Tool {
   }
 }
 
-/// What a pipeline is given is not what its file says.
-public struct PipelineInputError: Error, Sendable, CustomStringConvertible {
-  /// In words.
-  public var description: String
-
-  static func check(_ input: JSONValue?, of spec: PipelineSpec) throws(PipelineInputError) {
+extension PipelineError {
+  /// Refuses what a pipeline is given where that is not what its file says.
+  static func checkInput(_ input: JSONValue?, of spec: PipelineSpec) throws(PipelineError) {
     guard let source = spec.inputSchema else { return }
     guard let input else {
-      throw PipelineInputError(
-        description: "the pipeline “\(spec.name)” needs an input; give it with --input JSON")
+      throw PipelineError("the pipeline “\(spec.name)” needs an input; give it with --input JSON")
     }
     guard let schema = try? JSONSchema(compiling: source) else { return }
     guard let violation = schema.validate(input).first else { return }
-    throw PipelineInputError(
-      description: "the input is not what the pipeline “\(spec.name)” says: \(violation)")
+    throw PipelineError("the input is not what the pipeline “\(spec.name)” says: \(violation)")
   }
 }

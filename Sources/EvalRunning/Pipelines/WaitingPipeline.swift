@@ -76,7 +76,7 @@ public struct WaitingPipeline: Sendable {
   ///   - redaction: what else is, as the pipeline's file says.
   ///   - moment: makes the event's time, from the microseconds of active run time.
   /// - Returns: the event that was written.
-  /// - Throws: ``PipelineAnswerError`` where nothing of the kind waits; `LogError`.
+  /// - Throws: ``PipelineError`` where nothing of the kind waits; `LogError`.
   public func record(
     _ word: TaskAnswered.Word, about name: String?, data: JSONValue? = nil, by: String,
     reason: String? = nil, options: LogWriter.Options = .init(),
@@ -88,16 +88,16 @@ public struct WaitingPipeline: Sendable {
       word, name, data.map { redactor.redacted($0) }, redactor.redacted(by),
       reason.map { redactor.redacted($0) })
     guard state.stop != nil, isClosed else {
-      throw PipelineAnswerError(
+      throw PipelineError(
         "\(log) does not stand still; pause it first: agent-eval pause \(root)")
     }
     if let data, data.depth > 64 || CanonicalJSON.encode(data).count > 1 << 20 {
-      throw PipelineAnswerError("what was said is larger than 1 MiB, or nested too deep")
+      throw PipelineError("what was said is larger than 1 MiB, or nested too deep")
     }
     let (writer, reopened) = try LogWriter.reopening(log, options: options)
     guard reopened.nextSeq == state.nextSeq else {
       _ = try writer.close()
-      throw PipelineAnswerError("\(log) has changed meanwhile; say it again")
+      throw PipelineError("\(log) has changed meanwhile; say it again")
     }
     let moment = moment(state.elapsedMicroseconds)
     let event = Event(
@@ -111,14 +111,14 @@ public struct WaitingPipeline: Sendable {
   private func payload(
     _ word: TaskAnswered.Word, _ name: String?, _ data: JSONValue?, _ by: String,
     _ reason: String?
-  ) throws(PipelineAnswerError) -> EventPayload {
+  ) throws(PipelineError) -> EventPayload {
     if let current = state.rollback?.current, state.rollback?.error != nil,
       name.map({ TaskNode($0) == current.node }) ?? false,
       // Whether it happened at all is said first; then undoing it is tried again with what is known.
       !questions.contains(where: { $0.node == current.node && $0.why == .doubt })
     {
       guard word == .happened else {
-        throw PipelineAnswerError(
+        throw PipelineError(
           "undoing \(told(current.node)) failed; say --happened once it is undone by hand, or resume to try again"
         )
       }
@@ -128,21 +128,21 @@ public struct WaitingPipeline: Sendable {
     }
     let question = try question(name)
     guard Self.isAnswer(word, to: question.why) else {
-      throw PipelineAnswerError(
+      throw PipelineError(
         "\(told(question.node)) waits for another word: \(Self.words(for: question.why))")
     }
     return .pipeline(
       .answered(TaskAnswered(node: question.node, word: word, data: data, by: by, reason: reason)))
   }
 
-  private func question(_ name: String?) throws(PipelineAnswerError) -> TaskAsked {
+  private func question(_ name: String?) throws(PipelineError) -> TaskAsked {
     guard !questions.isEmpty else {
       let next = state.stop?.isFinal == false ? "; go on with: agent-eval resume \(root)" : ""
-      throw PipelineAnswerError("nothing waits for a person in \(log)\(next)")
+      throw PipelineError("nothing waits for a person in \(log)\(next)")
     }
     guard let name else {
       guard questions.count == 1, let only = questions.first else {
-        throw PipelineAnswerError(
+        throw PipelineError(
           "several tasks wait: \(list(questions)); say which of them, with --task where it is answered"
         )
       }
@@ -155,15 +155,15 @@ public struct WaitingPipeline: Sendable {
     guard let first = found.first else {
       let open = (try? open())?.map { prefix + $0.name }
       guard open?.isEmpty != true else {
-        throw PipelineAnswerError(
+        throw PipelineError(
           "\(prefix)\(name) does not wait for a person, and nothing else does; "
             + "go on with: agent-eval resume \(root)")
       }
-      throw PipelineAnswerError(
+      throw PipelineError(
         "\(prefix)\(name) does not wait for a person; \(open.map(list) ?? list(questions)) does")
     }
     guard found.count == 1 || first.node == node else {
-      throw PipelineAnswerError("several elements wait: \(list(found)); say which")
+      throw PipelineError("several elements wait: \(list(found)); say which")
     }
     return first
   }
@@ -203,8 +203,8 @@ public struct WaitingPipeline: Sendable {
   }
 }
 
-/// Why a person's word was not taken.
-public struct PipelineAnswerError: Error, Sendable, Hashable, CustomStringConvertible {
+/// Why a pipeline cannot be run, paused or looked at as asked, or a person's word to it was not taken.
+public struct PipelineError: Error, Sendable, Hashable, CustomStringConvertible {
   /// In words.
   public var description: String
 

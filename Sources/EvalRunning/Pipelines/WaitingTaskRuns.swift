@@ -138,7 +138,7 @@ extension WaitingPipeline {
   ///
   /// - Parameter name: `draft/2.1.0`, `draft/issue_refund`, the task alone where one call waits in it, or a call's id or
   ///   tool where one task's run alone has it.
-  /// - Throws: ``PipelineAnswerError`` where several fit; where a log cannot be read.
+  /// - Throws: ``PipelineError`` where several fit; where a log cannot be read.
   public func run(of name: String) throws -> (tree: WaitingTree, call: String)? {
     if questions.contains(where: { $0.why != .run && "\($0.node)".hasSameUTF8(as: name) }) {
       return nil
@@ -150,11 +150,11 @@ extension WaitingPipeline {
       guard tree.calls.count == 1, let only = tree.calls.first else {
         let known = tree.calls.map { "\(told(node))/\($0.call.callId)" }
         guard !tree.calls.isEmpty || tree.asking.question != nil else {
-          throw PipelineAnswerError(
+          throw PipelineError(
             "all that the run of \(told(node)) waited for is said; go on with: agent-eval resume \(root)"
           )
         }
-        throw PipelineAnswerError(
+        throw PipelineError(
           tree.calls.isEmpty
             ? "no call of \(told(node)) waits; answer it with: "
               + "agent-eval answer \(root) TEXT --task \(told(node))"
@@ -169,7 +169,7 @@ extension WaitingPipeline {
     }
     guard fitting.count < 2 else {
       let nodes = fitting.map { "\(told($0.node))/\(name)" }.joined(separator: ", ")
-      throw PipelineAnswerError("several tasks wait for that: say \(nodes)")
+      throw PipelineError("several tasks wait for that: say \(nodes)")
     }
     return fitting.first.map { ($0.tree, name) }
   }
@@ -179,7 +179,7 @@ extension WaitingPipeline {
   /// - Parameters:
   ///   - task: which; `nil` where one thing alone waits for an answer.
   ///   - call: of its run, the call whose agent asks; `nil` where one agent alone does.
-  /// - Throws: ``PipelineAnswerError`` where several tasks fit, `ResumeError` where several agents of one do; where a
+  /// - Throws: ``PipelineError`` where several tasks fit, `ResumeError` where several agents of one do; where a
   ///   log cannot be read.
   public func asking(task: String?, call: String? = nil) throws -> WaitingRun? {
     let runs = try runs().filter { $0.tree.asking.question != nil }
@@ -189,7 +189,7 @@ extension WaitingPipeline {
     let others = questions.count { $0.why != .run }
     guard runs.count + others < 2 || runs.isEmpty else {
       let names = try open().map { prefix + $0.name }.joined(separator: ", ")
-      throw PipelineAnswerError("several tasks wait: \(names); say which with --task")
+      throw PipelineError("several tasks wait: \(names); say which with --task")
     }
     return try runs.first?.tree.asking(call: call)
   }

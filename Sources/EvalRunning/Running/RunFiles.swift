@@ -23,7 +23,7 @@ public struct RunFiles: Sendable {
   /// The folder of a run's log; see ``path(of:runId:)``.
   public func folder(of name: String) -> String { Self.folder(ofLog: path(of: name, runId: "run")) }
 
-  /// The folder of a log.
+  /// The folder of a log, or of another file; `.` for the one where this process works.
   public static func folder(ofLog path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])

@@ -169,10 +169,8 @@ public struct WatchList: Sendable {
   }
 
   private static func search(_ folder: String, depth: Int, _ found: (String) -> Void) {
-    guard depth < depthLimit, let stream = opendir(folder) else { return }
-    defer { closedir(stream) }
-    while let entry = readdir(stream) {
-      let name = entryName(entry)
+    guard depth < depthLimit, let names = entryNames(in: folder) else { return }
+    for name in names {
       guard name.utf8.first != UInt8(ascii: ".") else { continue }
       let path = folder.utf8.last == UInt8(ascii: "/") ? folder + name : "\(folder)/\(name)"
       var status = stat()
