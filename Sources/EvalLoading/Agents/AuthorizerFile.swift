@@ -53,10 +53,7 @@ enum AuthorizerFile {
     ]
     let given = candidates.compactMap { key, implementation in implementation.map { (key, $0) } }
     guard let (key, implementation) = given.first else {
-      if !reader.hasErrorHere {
-        reader.report("nobody answers; add “command”, “http” or “scripted”")
-      }
-      return nil
+      return reader.lacks("nobody answers; add “command”, “http” or “scripted”")
     }
     if given.count > 1 {
       return reader.refuse("has “\(key)” and “\(given[1].0)”; one of them is allowed")

@@ -16,9 +16,9 @@ enum CommandFile {
 
   static let arguments = Shape<[String]>.list(of: argument, atLeast: 1)
 
-  static let argument = Shape<String>(
+  static let argument = Shape<String>.text(
     ["type": "string", "pattern": "^[^\\u0000]*$"], expected: "text without zero bytes"
-  ) { value in value.stringValue.flatMap { $0.utf8.contains(0) ? nil : $0 } }
+  ) { !$0.utf8.contains(0) }
 
   private static let detailed = Shape<CommandDefinition>.record(
     CommandDefinition(arguments: []),
@@ -110,22 +110,18 @@ enum CommandFile {
       definition.fileName = language.fileName
     case (nil, let interpreter?): definition.interpreter = interpreter
     default:
-      if !reader.hasErrorHere { reader.report("needs either “language” or “interpreter”") }
-      return nil
+      return reader.lacks("needs either “language” or “interpreter”")
     }
     return definition
   }
 
   /// A name within a folder, so that no link to elsewhere is followed on the way to it.
-  private static let fileName = Shape<String>([
-    "type": "string", "pattern": "^[^/\\u0000]+$", "not": ["enum": [".", ".."]],
-  ]) { value, reader in
-    if case .string(let text) = value, !text.isEmpty, text != ".", text != "..",
-      !text.utf8.contains(where: { $0 == 0 || $0 == UInt8(ascii: "/") })
-    {
-      return text
-    }
-    return reader.refuseKind(of: value, expected: "the name of a file, without a slash")
+  private static let fileName = Shape<String>.text(
+    ["type": "string", "pattern": "^[^/\\u0000]+$", "not": ["enum": [".", ".."]]],
+    expected: "the name of a file, without a slash"
+  ) { text in
+    !text.isEmpty && text != "." && text != ".."
+      && !text.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }
   }
 
   // MARK: Surroundings
@@ -139,10 +135,10 @@ enum CommandFile {
       Field("set", variables, \.set, "Variables with their values."),
     ])
 
-  private static let variable = Shape<String>(
+  private static let variable = Shape<String>.text(
     ["type": "string", "pattern": .string(namePattern)],
     expected: "the name of a variable: letters, digits and _"
-  ) { value in value.stringValue.flatMap { isVariable($0) ? $0 : nil } }
+  ) { isVariable($0) }
 
   static let variables = Shape<[String: String]>([
     "type": "object", "propertyNames": ["pattern": .string(namePattern)],

@@ -136,8 +136,8 @@ enum HTTPFile {
       && name.utf8.allSatisfy { CommandFile.isWord($0) || "!#$%&'*+.^`|~-".utf8.contains($0) }
   }
 
-  private static let network = Shape<String>(
+  private static let network = Shape<String>.text(
     ["type": "string", "pattern": "^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$"],
     expected: "an address, or a network such as 10.0.0.0/8"
-  ) { value in value.stringValue.flatMap { AddressRange($0) == nil ? nil : $0 } }
+  ) { AddressRange($0) != nil }
 }

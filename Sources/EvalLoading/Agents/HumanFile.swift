@@ -40,8 +40,7 @@ enum HumanFile {
     guard let model = person.model, case .scripted(let script) = model.model.implementation,
       script.turns.isEmpty
     else { return person }
-    if !reader.hasErrorHere { reader.report("“system” and “by” say whom a “model” plays; add it") }
-    return nil
+    return reader.lacks("“system” and “by” say whom a “model” plays; add it")
   }
 
   /// The same, with what it was read from.
@@ -129,8 +128,7 @@ enum HumanFile {
         granted, by: draft.by, reason: draft.reason,
         scope: draft.yes.scope(isGranted: granted, reader))
     default:
-      if !reader.hasErrorHere { reader.report("needs either “say” or “approve”") }
-      return nil
+      return reader.lacks("needs either “say” or “approve”")
     }
   }
 

@@ -256,8 +256,7 @@ enum ModelFile {
     case (let text?, nil): answer = .reply(["text": .string(text)])
     case (nil, let error?): answer = .unreachable(error)
     default:
-      if !reader.hasErrorHere { reader.report("needs either “text” or “unreachable”") }
-      return nil
+      return reader.lacks("needs either “text” or “unreachable”")
     }
     return ModelScript.Turn(
       choices: [.init(condition: draft.condition, answer: answer, usage: draft.usage)],

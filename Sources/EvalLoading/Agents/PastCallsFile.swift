@@ -93,8 +93,7 @@ enum PastCallsFile {
     }
     guard let bounds = bounds.read(value, reader) else { return nil }
     guard bounds.minimum != nil || bounds.maximum != nil else {
-      if !reader.hasErrorHere { reader.report("neither “min” nor “max”") }
-      return nil
+      return reader.lacks("neither “min” nor “max”")
     }
     guard bounds.minimum != 0 || bounds.maximum != nil else {
       return reader.refuse(

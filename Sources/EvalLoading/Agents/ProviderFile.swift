@@ -146,19 +146,16 @@ enum ProviderFile {
 
   private static let urlPattern = "^https?://[^\\s?#@\\\\]+$"
 
-  static let url = Shape<String>(["type": "string", "pattern": .string(urlPattern)]) {
-    value, reader in
-    if case .string(let text) = value {
-      let rest = ["http://", "https://"].lazy.filter { text.hasPrefix($0) }
-        .map { text.dropFirst($0.count) }.first
-      let isFree = !text.unicodeScalars.contains {
-        $0.value <= 0x20 || $0.value == 0x7f || "?#@\\".unicodeScalars.contains($0)
-      }
-      if let rest, !rest.isEmpty, !rest.hasPrefix("/"), isFree { return text }
+  static let url = Shape<String>.text(
+    ["type": "string", "pattern": .string(urlPattern)],
+    expected: "a URL that begins with http:// or https://, without user, query and fragment"
+  ) { text in
+    let rest = ["http://", "https://"].lazy.filter { text.hasPrefix($0) }
+      .map { text.dropFirst($0.count) }.first
+    let isFree = !text.unicodeScalars.contains {
+      $0.value <= 0x20 || $0.value == 0x7f || "?#@\\".unicodeScalars.contains($0)
     }
-    return reader.refuseKind(
-      of: value,
-      expected: "a URL that begins with http:// or https://, without user, query and fragment")
+    return rest.map { !$0.isEmpty && !$0.hasPrefix("/") } ?? false && isFree
   }
 
   /// The name of a variable; never a key itself.
@@ -172,14 +169,10 @@ enum ProviderFile {
       hint: "write the name, as in OPENAI_API_KEY; the key itself belongs in no file")
   }
 
-  private static let headerText = Shape<String>([
-    "type": "string", "pattern": "^[\\u0020-\\u007e]*$",
-  ]) { value, reader in
-    if case .string(let text) = value, text.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) {
-      return text
-    }
-    return reader.refuseKind(of: value, expected: "text of printable ASCII characters")
-  }
+  private static let headerText = Shape<String>.text(
+    ["type": "string", "pattern": "^[\\u0020-\\u007e]*$"],
+    expected: "text of printable ASCII characters"
+  ) { $0.utf8.allSatisfy { (0x20...0x7e).contains($0) } }
 
   private static let headerPattern = "^[A-Za-z0-9_.!#$%&'*+^`|~-]+$"
 

@@ -70,16 +70,14 @@ enum RedactionFile {
   }
 
   /// A kind must be readable within a token.
-  private static let kind = Shape<String>([
-    "type": "string", "pattern": "^[A-Za-z0-9_.-]{1,60}$",
-  ]) { value, reader in
-    if case .string(let text) = value, (1...60).contains(text.utf8.count),
-      RedactionToken.ranges(in: Array(RedactionToken(kind: text, hex: "0").description.utf8)).count
-        == 1, !text.utf8.contains(UInt8(ascii: ":"))
-    {
-      return text
-    }
-    return reader.refuseKind(of: value, expected: "a word of letters, digits, “_”, “-” and “.”")
+  private static let kind = Shape<String>.text(
+    ["type": "string", "pattern": "^[A-Za-z0-9_.-]{1,60}$"],
+    expected: "a word of letters, digits, “_”, “-” and “.”"
+  ) { text in
+    let token = RedactionToken(kind: text, hex: "0").description
+    return (1...60).contains(text.utf8.count)
+      && RedactionToken.ranges(in: Array(token.utf8)).count == 1
+      && !text.utf8.contains(UInt8(ascii: ":"))
   }
 
   private static let regex = Shape<Pattern>(["type": "string", "minLength": 1]) { value, reader in

@@ -118,8 +118,7 @@ enum ServerFile {
       draft.source.implementation = .endpoint(
         ServerEndpoint(url: url, headers: draft.headers ?? []))
     default:
-      if !reader.hasErrorHere { reader.report("needs either “command” or “url”") }
-      return nil
+      return reader.lacks("needs either “command” or “url”")
     }
     return draft
   }
@@ -139,9 +138,7 @@ enum ServerFile {
     ]
   ]) { value, reader in
     if case .array = value { return CommandFile.arguments.read(value, reader) }
-    if value == "" {
-      return reader.refuse("should not be empty")
-    }
+    if value == "" { return reader.refuse("should not be empty") }
     return CommandFile.argument.read(value, reader).map { [$0] }
   }
 
@@ -165,13 +162,9 @@ enum ServerFile {
     }
   }
 
-  private static let digest = Shape<String>(["type": "string", "pattern": "^[0-9a-f]{64}$"]) {
-    value, reader in
-    if case .string(let text) = value, Digest(hex: text) != nil, text.lowercased() == text {
-      return text
-    }
-    return reader.refuseKind(of: value, expected: "a digest: 64 digits 0-9a-f")
-  }
+  private static let digest = Shape<String>.text(
+    ["type": "string", "pattern": "^[0-9a-f]{64}$"], expected: "a digest: 64 digits 0-9a-f"
+  ) { Digest(hex: $0) != nil && $0.lowercased() == $0 }
 
   // MARK: Choices
 
@@ -209,16 +202,12 @@ enum ServerFile {
     ] + ToolFile.handling(\.handling)
   )
 
-  private static let toolName = Shape<String>([
-    "type": "string", "pattern": "^[A-Za-z0-9_.-]{1,128}$",
-  ]) { value, reader in
-    if case .string(let text) = value, (1...128).contains(text.utf8.count),
-      text.utf8.allSatisfy({ CommandFile.isWord($0) || ".-".utf8.contains($0) })
-    {
-      return text
-    }
-    return reader.refuseKind(
-      of: value, expected: "a tool's name: 1 to 128 letters, digits, “_”, “-” and “.”")
+  private static let toolName = Shape<String>.text(
+    ["type": "string", "pattern": "^[A-Za-z0-9_.-]{1,128}$"],
+    expected: "a tool's name: 1 to 128 letters, digits, “_”, “-” and “.”"
+  ) { text in
+    (1...128).contains(text.utf8.count)
+      && text.utf8.allSatisfy { CommandFile.isWord($0) || ".-".utf8.contains($0) }
   }
 
   private static let choice = Shape<ToolChoice>([

@@ -180,12 +180,9 @@ enum ToolFile {
     ]
     let given = candidates.compactMap { key, implementation in implementation.map { (key, $0) } }
     guard let (key, implementation) = given.first else {
-      if !reader.hasErrorHere {
-        reader.report(
-          "nothing runs when it is called; add “scripted”, “command”, “http”, “code”, “memory” or “agent”"
-        )
-      }
-      return nil
+      return reader.lacks(
+        "nothing runs when it is called; add “scripted”, “command”, “http”, “code”, “memory” or “agent”"
+      )
     }
     if given.count > 1 {
       return reader.refuse("has “\(key)” and “\(given[1].0)”; one of them is allowed")
@@ -261,8 +258,7 @@ enum ToolFile {
     case (nil, let reason?):
       outcome = .error(reason, isEffectUnknown: draft.effect == "unknown")
     default:
-      if !reader.hasErrorHere { reader.report("needs either “ok” or “error”") }
-      return nil
+      return reader.lacks("needs either “ok” or “error”")
     }
     return ScriptedTool.Rule(
       condition: draft.condition, outcome: outcome, delaySeconds: draft.delaySeconds,

@@ -193,10 +193,10 @@ enum CaseFile {
 extension Shape where Value == String {
   /// A day of the calendar, `2026-12-31`.
   static var day: Shape {
-    Shape(
+    .text(
       ["type": "string", "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"],
       expected: "a day such as 2026-12-31"
-    ) { value in value.stringValue.flatMap { isDay($0) ? $0 : nil } }
+    ) { isDay($0) }
   }
 
   private static func isDay(_ text: String) -> Bool {

@@ -77,6 +77,12 @@ final class FieldReader {
       Finding(severity: severity, path: path + deeper, end: end, message: message, hint: hint))
   }
 
+  /// Notes what the value being read lacks, unless an error in it says so already.
+  func lacks<Value>(_ message: String) -> Value? {
+    if !hasErrorHere { report(message) }
+    return nil
+  }
+
   /// The same of a value that nothing can be made of.
   func refuse<Value>(
     _ message: String, hint: String? = nil, at end: PathEnd = .value, deeper: [PathStep] = []

@@ -54,6 +54,16 @@ extension Shape where Value == String {
     Shape(["type": "string"], expected: "text") { $0.stringValue }
   }
 
+  /// A text of which something holds.
+  static func text(
+    _ schema: @autoclosure @escaping @Sendable () -> JSONValue, expected: String,
+    where holds: @escaping @Sendable (String) -> Bool
+  ) -> Shape {
+    Shape(schema(), expected: expected) { value in
+      value.stringValue.flatMap { holds($0) ? $0 : nil }
+    }
+  }
+
   /// A text of at least one character.
   static var name: Shape {
     Shape(["type": "string", "minLength": 1]) { value, reader in

@@ -38,7 +38,7 @@ enum EventSchema {
         "runId": .text("The run it belongs to."),
         "time": .text("When it happened, in UTC, for people; nothing is ordered by it."),
         "t": .part("count", "Microseconds of active run time, pauses excluded."),
-        "data": ["type": "object", "description": "What happened."],
+        "data": .mapping("What happened."),
       ],
       "allOf": .array(
         EventType.known.map(\.rawValue).map { name in

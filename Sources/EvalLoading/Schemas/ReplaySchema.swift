@@ -228,7 +228,7 @@ enum ReplaySchema {
             ("second", .text("The rule that comes later.")),
             ("secondVerdict", .word(of: verdict, "What it would say.")),
             ("isStricterFirst", .flag("Whether the stricter of them comes first.")),
-            ("example", ["type": "object", "description": "A call that both fit."]),
+            ("example", .mapping("A call that both fit.")),
           ], required: ["first", "firstVerdict", "second", "secondVerdict", "example"]),
         "unusedGlobs": list(
           "Names and globs of tools that fit no tool of the agent.",

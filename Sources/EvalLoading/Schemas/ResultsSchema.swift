@@ -74,7 +74,7 @@ enum ResultsSchema {
           "trials": .whole("Trials that are decided at most."),
           "passThreshold": .whole("How many have to pass."),
           "safety": .flag("Whether one failure fails the case."),
-          "rates": ["type": "object", "description": "Rates that are to be told apart."],
+          "rates": .mapping("Rates that are to be told apart."),
         ],
       ],
       "statistics": [
@@ -87,14 +87,8 @@ enum ResultsSchema {
           "error": .whole("Trials that say nothing of the agent."),
           "rate": .decimal("Passed by decided trials."),
           "interval": .list(of: ["type": "number"], "Wilson's 95 % interval for the rate."),
-          "passAt": [
-            "type": "object",
-            "description": "By k: the chance that one of k further trials passes, without bias.",
-          ],
-          "passAll": [
-            "type": "object",
-            "description": "By k: the chance that k further trials all pass, without bias.",
-          ],
+          "passAt": .mapping("By k: the chance that one of k further trials passes, without bias."),
+          "passAll": .mapping("By k: the chance that k further trials all pass, without bias."),
           "failureBound": .decimal(
             "Where none failed: what the rate of failure is at most, at 95 %."),
           "flaky": .flag("Whether some passed and some failed."),

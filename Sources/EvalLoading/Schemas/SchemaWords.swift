@@ -35,6 +35,10 @@ extension JSONValue {
     ["enum": words, "description": .string(note)]
   }
 
+  static func mapping(_ note: String) -> JSONValue {
+    ["type": "object", "description": .string(note)]
+  }
+
   /// One that is described elsewhere in the schema.
   static func part(_ name: String, _ note: String) -> JSONValue {
     ["$ref": .string("#/$defs/\(name)"), "description": .string(note)]
