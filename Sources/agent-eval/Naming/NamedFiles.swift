@@ -1,4 +1,5 @@
 import ArgumentParser
+import TraceReporting
 import TraceStorage
 
 /// A verb that is given files.
