@@ -137,6 +137,83 @@ struct EffectDoubtTests {
     }
   }
 
+  // MARK: Attempts
+
+  /// A tool that takes keys and is called again until it succeeds or has no more answers, from the first attempt on.
+  private struct Trying: Tool {
+    var answers: [ToolAnswer]
+
+    func run(_ request: ToolRequest) async -> ToolAnswer {
+      answers.indices.contains(request.attempt - 1)
+        ? answers[request.attempt - 1] : ToolAnswer(result: .ok(data: "paid"))
+    }
+  }
+
+  private static func failed(unknown: Bool, saysNoEffect: Bool = false) -> ToolAnswer {
+    var answer = ToolAnswer(result: .error("failed", isEffectUnknown: unknown))
+    answer.saysNoEffect = saysNoEffect
+    return answer
+  }
+
+  private static func trying(_ answers: [ToolAnswer], maxAttempts: Int) -> AgentDefinition {
+    agent(
+      ToolRegistration(
+        definition: ToolDefinition(name: "pay", sideEffect: .write, idempotent: true),
+        implementation: .tool(Trying(answers: answers)), onError: .retry, maxAttempts: maxAttempts),
+      calls("pay 1"))
+  }
+
+  @Test(
+    "an effect that an attempt left unknown stays so until another succeeds, from any event on",
+    arguments: [
+      ([true, false], 2, true), ([false, true, false], 3, true), ([false, true], 2, true),
+      ([false, false], 2, false), ([true, false], 3, false),
+    ])
+  func laterAttempt(unknown: [Bool], maxAttempts: Int, isUnknown: Bool) async throws {
+    let agent = Self.trying(unknown.map { Self.failed(unknown: $0) }, maxAttempts: maxAttempts)
+    let whole = try await agent.run().events
+    let result = try #require(whole.first { $0.type == .toolResult })
+    #expect((result.data["effect"] == "unknown") == isUnknown)
+    #expect(result.data["attempts"]?.intValue == maxAttempts)
+    let told = whole.filter { $0.type == .toolStarted }.map { $0.data["earlierEffect"] }
+    #expect(told.map { $0 == "unknown" } == told.indices.map { unknown.prefix($0).contains(true) })
+    for index in whole.indices {
+      let rest = try await agent.goOn(from: whole[...index])
+      #expect(rest.firstDifference(from: whole[(index + 1)...]) == nil, "event \(index)")
+    }
+  }
+
+  @Test("a tool that says itself that nothing was done ends the doubt about its earlier attempts")
+  func ownWord() async throws {
+    let agent = Self.trying(
+      [
+        Self.failed(unknown: true), Self.failed(unknown: false, saysNoEffect: true),
+        Self.failed(unknown: false),
+      ], maxAttempts: 3)
+    let run = try await agent.run()
+    let starts = run.events.filter { $0.type == .toolStarted }
+    #expect(starts.map { $0.data["earlierEffect"] } == [nil, "unknown", nil])
+    #expect(run.events.first { $0.type == .toolResult }?.data["effect"] == nil)
+  }
+
+  @Test(
+    "what a call did that its process died under stays unknown until it succeeds",
+    arguments: [(1, true), (2, false)])
+  func leftOpen(maxAttempts: Int, isUnknown: Bool) async throws {
+    let agent = Self.trying([Self.failed(unknown: false)], maxAttempts: maxAttempts)
+    let whole = try await agent.run().events
+    let place = try #require(whole.firstIndex { $0.type == .toolStarted })
+    let resumed = Event(
+      seq: place + 1, step: 1, type: .runResumed, runId: whole[0].runId, time: whole[0].time,
+      t: whole[place].t, data: RunResumed(why: "its process had died").encoded)
+    let rest = try await agent.goOn(from: Array(whole[...place]) + [resumed], Continuation())
+    let result = try #require(rest.events.first { $0.type == .toolResult })
+    #expect((result.data["effect"] == "unknown") == isUnknown)
+    let later = rest.events.filter { $0.type == .toolStarted }
+    #expect(later.count == maxAttempts - 1)
+    #expect(later.allSatisfy { $0.data["earlierEffect"] == "unknown" })
+  }
+
   @Test(
     "a machine on which no tool can run ends the run with that error, and what has ended is recorded"
   )

@@ -293,6 +293,7 @@ private let samplePayloads: [EventPayload] =
     .policyDecision(Verdict(callId: "1.1.0", tool: "t", status: .approvalRequired, reason: "r")),
     .toolStarted(
       ToolStartedPayload(callId: "1.1.0", tool: "t", attempt: 1, idempotencyKey: "r/1.1.0")),
+    .toolStarted(secondStart),
     .toolResult(ToolResultPayload(callId: "1.1.0", tool: "t", result: .ok(data: nil))),
     .toolResult(
       ToolResultPayload(callId: "1.1.0", tool: "t", result: .error("x", isEffectUnknown: true))),
@@ -316,6 +317,12 @@ private let samplePayloads: [EventPayload] =
     .runResumed(RunResumed(why: "approval")),
     .stop(Stop(reason: .success, detail: "final_answer", answer: "x", totals: Totals())),
   ] + pipelinePayloads.map { .pipeline($0) }
+
+private let secondStart: ToolStartedPayload = {
+  var start = ToolStartedPayload(callId: "1.1.0", tool: "t", attempt: 2, idempotencyKey: "r/1.1.0")
+  start.isEarlierEffectUnknown = true
+  return start
+}()
 
 private let cutOffResult: ToolResultPayload = {
   var result = ToolResultPayload(callId: "1.1.0", tool: "t", result: .error("x"))

@@ -193,6 +193,8 @@ struct CommandToolTests {
     let attempt = try await Attempt.run(script, noEffectExitCodes: codes)
     #expect(attempt.answer.result.status == "error")
     #expect(attempt.answer.result.isEffectUnknown == isUnknown)
+    // An exit code speaks of this attempt alone.
+    #expect(attempt.answer.saysNoEffect == script.contains("{\"effect\":\"none\"}"))
   }
 
   @Test("whenever a command kills its watcher, nobody knows what it did", arguments: [0, 0.3])

@@ -362,6 +362,39 @@ struct ResumingTests {
     try await resuming.check("idempotent")
   }
 
+  private struct Failing: Tool {
+    func run(_ request: ToolRequest) async -> ToolAnswer { ToolAnswer(result: .error("409")) }
+  }
+
+  @Test(
+    "an idempotent tool that fails behind a break leaves its effect unknown, made again as well")
+  func idempotentThatFails() async throws {
+    var agent = Self.agent([["calls": [Self.call("put", 1)]], ["text": "x"]], policy: Self.free)
+    let index = try #require(agent.tools.firstIndex { $0.definition.name == "put" })
+    agent.tools[index].implementation = .tool(Failing())
+    agent.tools[index].onError = .retry
+    agent.tools[index].maxAttempts = 2
+    let events = try await Self.recorded(agent)
+    let start = try #require(events.firstIndex { $0.type == .toolStarted })
+    let resuming = Resuming(agent: agent, folder: try TemporaryFolder())
+    try resuming.leave(events[...start])
+    try await resuming.resume()
+    let made = try resuming.events()
+    #expect(
+      made.filter { $0.type == .toolStarted }.map { $0.data["earlierEffect"] } == [nil, "unknown"])
+    #expect(made.first { $0.type == .toolResult }?.data["effect"] == "unknown")
+    try await resuming.check("idempotent that fails")
+    // A log of before there was such a key.
+    let old = try writeLog(
+      made.map { event in
+        var event = event
+        for key in ["earlierEffect", "effect"] { event.data[key] = nil }
+        return event
+      }.withStateDigests, in: resuming.folder, named: "old")
+    let again = try await Reexecution(of: old, with: agent)
+    #expect(again.isFaithful, "\(String(describing: again.divergence))")
+  }
+
   // MARK: Another agent
 
   @Test("another agent or policy goes on only where that is accepted, and the log says so")

@@ -104,6 +104,9 @@ public struct ToolAnswer: Sendable, Hashable {
   /// The signal of this run that cut the attempt off, or kept it from being made: then the result says nothing
   /// about the tool. `nil` for whatever came of the tool itself, whatever its words are.
   public var signal: String?
+  /// Whether the tool itself says that nothing was done, in so many words: that holds for the call's earlier attempts
+  /// too. One that was turned away, or could not be made, says nothing of them.
+  public var saysNoEffect = false
   /// From the start of the attempt to its end.
   public var elapsedMicroseconds: Int
   /// Only of a recorded answer, where it is known whether the call was made again: `true` where another

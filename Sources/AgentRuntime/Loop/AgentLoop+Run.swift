@@ -160,7 +160,9 @@ extension AgentLoop {
         for: calls[index], ToolStartedPayload(of: calls[index], start), seq: start.seq, step: step,
         startedAt: start.t)
       request.child?.mayHaveBegun = true
-      batch.begin(index, at: start.t, work(request))
+      let isEarlierEffectUnknown =
+        start.isEarlierEffectUnknown || start.wasLeftOpen && mayHaveEffectUnseen(calls[index])
+      batch.begin(index, at: start.t, work(request, isEarlierEffectUnknown))
     }
     if isBehindResults {
       await batch.hearOut()
@@ -206,7 +208,8 @@ extension AgentLoop {
           continue
         }
         let attempt = progress[calls[index].callId].attempts + 1
-        try begin(calls[index], at: index, attempt, &budget, in: &batch, step: step)
+        // Of one that was started before, a person says that it has not happened.
+        try begin(calls[index], at: index, attempt, false, &budget, in: &batch, step: step)
       case .finish(let index, var attempt, let startedAt, let endedAt):
         // Once for all that follows on it, and before anything new begins.
         isToEnd = isToEnd || boundary.cancellation.signal != nil
@@ -218,7 +221,7 @@ extension AgentLoop {
           continue
         }
         if attempt.waitMicroseconds == nil {
-          attempt.answer.result = checked(attempt.answer.result, of: call)
+          attempt.settle(checked(attempt.answer.result, of: call))
           if let wait = waitBeforeRetry(of: call, behind: attempt, startedAt: startedAt) {
             attempt.waitMicroseconds = wait
             if wait > 0 {
@@ -231,7 +234,9 @@ extension AgentLoop {
           reasonToBeginNoMore == nil
         {
           budget.end(call.callId)
-          try begin(call, at: index, attempt.attempt + 1, &budget, in: &batch, step: step)
+          try begin(
+            call, at: index, attempt.attempt + 1, attempt.answer.result.isEffectUnknown, &budget,
+            in: &batch, step: step)
         } else {
           let recorded = progress[call.callId]
           let known = attempt.attempt == recorded.attempts ? recorded.notes : 0
@@ -244,8 +249,8 @@ extension AgentLoop {
   }
 
   private mutating func begin(
-    _ call: ProposedCall, at index: Int, _ attempt: Int, _ budget: inout ChildBudget,
-    in batch: inout CallBatch, step: Int
+    _ call: ProposedCall, at index: Int, _ attempt: Int, _ isEarlierEffectUnknown: Bool,
+    _ budget: inout ChildBudget, in batch: inout CallBatch, step: Int
   ) throws {
     let child = child(of: call, attempt: attempt, &budget)
     // Whoever goes on with the run would take what is in the way for the child's own.
@@ -254,18 +259,21 @@ extension AgentLoop {
       return
     }
     budget.settle(call.callId)
-    let request = try start(call, attempt: attempt, child, step: step)
-    batch.begin(index, at: state.elapsedMicroseconds, work(request))
+    let request = try start(
+      call, attempt: attempt, isEarlierEffectUnknown, child, step: step)
+    batch.begin(index, at: state.elapsedMicroseconds, work(request, isEarlierEffectUnknown))
   }
 
   private mutating func start(
-    _ call: ProposedCall, attempt: Int, _ child: ChildStart?, step: Int
+    _ call: ProposedCall, attempt: Int, _ isEarlierEffectUnknown: Bool, _ child: ChildStart?,
+    step: Int
   ) throws -> ToolRequest {
     try starts.note(call.callId, attempt: attempt, step: step)
     let key = "\(state.runId)/\(call.callId)"
-    let started = ToolStartedPayload(
+    var started = ToolStartedPayload(
       callId: call.callId, tool: call.name, attempt: attempt, idempotencyKey: key,
       child: child)
+    started.isEarlierEffectUnknown = isEarlierEffectUnknown
     let seq = try recorder.append(
       .toolStarted(started), step: step,
       isEffectAhead: definition(of: call).sideEffect != .read || started.child != nil)
@@ -309,10 +317,23 @@ extension AgentLoop {
     }
   }
 
-  private func work(_ request: ToolRequest) -> @Sendable () async -> CallBatch.Attempt {
+  private func work(
+    _ request: ToolRequest, _ isEarlierEffectUnknown: Bool
+  ) -> @Sendable () async -> CallBatch.Attempt {
     let boundary = boundary
     return {
-      CallBatch.Attempt(answer: await boundary.run(request), attempt: request.attempt)
+      CallBatch.Attempt(
+        answer: await boundary.run(request), attempt: request.attempt,
+        isEarlierEffectUnknown: isEarlierEffectUnknown)
+    }
+  }
+
+  /// Whether a call whose process died may have done what no log holds: a script does nothing, and what an agent
+  /// has done stands in its own.
+  private func mayHaveEffectUnseen(_ call: ProposedCall) -> Bool {
+    switch registry[call.name]?.implementation {
+    case .scripted?, .memory?, .decision?, .agent?: false
+    default: definition(of: call).sideEffect != .read
     }
   }
 
@@ -371,12 +392,13 @@ extension AgentLoop {
   ) async throws -> ToolResult {
     var result = attempt.answer.result
     machineFault = machineFault ?? attempt.answer.machineFault
+    let isUnknown = result.isEffectUnknown
     if let fault = fault(in: attempt.answer.notes) {
-      result = .error(fault)
+      result = .error(fault, isEffectUnknown: isUnknown)
     } else if let fault = try await record(
       attempt.answer.notes.dropFirst(notesKnown), of: call, step: step)
     {
-      result = .error("the note was not kept: \(fault)")
+      result = .error("the note was not kept: \(fault)", isEffectUnknown: isUnknown)
     }
     var payload = ToolResultPayload(
       callId: call.callId, tool: call.name, result: result, attempts: attempt.attempt,
@@ -395,11 +417,23 @@ extension ToolStartedPayload {
     self.init(
       callId: call.callId, tool: call.name, attempt: start.attempt,
       idempotencyKey: start.idempotencyKey, child: start.child)
+    isEarlierEffectUnknown = start.isEarlierEffectUnknown
   }
 }
 
 extension ToolResult {
   fileprivate var isError: Bool { if case .error = self { true } else { false } }
+
+  fileprivate var isEffectUnknown: Bool { if case .error(_, true) = self { true } else { false } }
+
+  /// The same; of a failure, that nobody knows what was done.
+  var withEffectUnknown: ToolResult {
+    if case .error(let reason, _) = self {
+      .error(reason: reason, isEffectUnknown: true)
+    } else {
+      self
+    }
+  }
 
   /// The result as it may enter a run; see ``JSONValue/admitted``.
   var admitted: ToolResult {

@@ -13,6 +13,17 @@ struct CallBatch {
     /// What ended is the wait behind this attempt, which failed; it took so long. `nil` where the
     /// attempt itself ended.
     var waitMicroseconds: Int?
+    /// Whether an attempt before this one left its effect unknown.
+    var isEarlierEffectUnknown: Bool
+
+    /// Takes in the result as it may enter the run, the call's attempts taken together: an effect that one of them
+    /// left unknown stays so until one succeeds, or the tool itself says that nothing was done.
+    mutating func settle(_ result: ToolResult) {
+      var saysNoEffect = answer.saysNoEffect
+      if case .ok(let data) = answer.result { saysNoEffect = saysNoEffect || data.saysNoEffect }
+      answer.result =
+        if isEarlierEffectUnknown, !saysNoEffect { result.withEffectUnknown } else { result }
+    }
 
     /// How long what ended has taken.
     var elapsedMicroseconds: Int { waitMicroseconds ?? answer.elapsedMicroseconds }

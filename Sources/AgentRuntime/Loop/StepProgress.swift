@@ -213,6 +213,10 @@ public struct CallProgress: Sendable, Hashable {
     public var seq = 0
     /// The run that it is, of a tool that is an agent.
     public var child: ChildStart?
+    /// See ``ToolStartedPayload/isEarlierEffectUnknown``.
+    var isEarlierEffectUnknown = false
+    /// Whether its process died under it, so that nobody knows what came of it: the run was resumed since.
+    var wasLeftOpen = false
   }
 
   init(callId: String) { self.callId = callId }
@@ -306,6 +310,7 @@ extension StepProgress {
       lastApproved = nil
       // Whoever is there now is asked anew.
       personTries = []
+      for index in calls.indices { calls[index].started?.wasLeftOpen = true }
     case .policyDecision, .approval, .toolStarted, .toolResult: try observeCall(event)
     default: break
     }
@@ -399,6 +404,6 @@ extension CallProgress {
     notes = 0
     started = Start(
       attempt: attempt, t: min(max(0, t), 1 << 60), idempotencyKey: start.idempotencyKey, seq: seq,
-      child: start.child)
+      child: start.child, isEarlierEffectUnknown: start.isEarlierEffectUnknown)
   }
 }

@@ -191,8 +191,12 @@ actor MCPSource: ToolSource {
     switch reply {
     case .result(let value):
       let result = MCPContent.result(of: value)
-      return MCPContent.saysNoEffect(value)
-        ? ToolAnswer(result: result) : .ended(request, result, afterMicroseconds: 0)
+      guard MCPContent.saysNoEffect(value) else {
+        return .ended(request, result, afterMicroseconds: 0)
+      }
+      var answer = ToolAnswer(result: result)
+      answer.saysNoEffect = true
+      return answer
     case .error(let error):
       let result = ToolResult.error(error.words)
       return error.isRefusal

@@ -138,10 +138,13 @@ public struct CommandTool: Tool {
     case .exited(let code):
       let result = ToolResult.error("exited with \(code)\(words)")
       // Whether nothing was done, the agent file knows of this exit code, or the command says so itself.
-      let saysSo = { Self.saysNoEffect(ending.output) }
-      return command.noEffectExitCodes.contains(Int(code)) || saysSo()
-        ? ToolAnswer(result: result, elapsedMicroseconds: elapsed)
-        : .ended(request, result, afterMicroseconds: elapsed)
+      let saysSo = Self.saysNoEffect(ending.output)
+      guard saysSo || command.noEffectExitCodes.contains(Int(code)) else {
+        return .ended(request, result, afterMicroseconds: elapsed)
+      }
+      var answer = ToolAnswer(result: result, elapsedMicroseconds: elapsed)
+      answer.saysNoEffect = saysSo
+      return answer
     case .killed(let signal):
       return .cutOff(
         request, reason: "killed by \(SignalName.name(of: signal))\(words)",

@@ -292,9 +292,12 @@
         let effect = (try? JSONValue(parsing: reply.body))?["effect"]
         // Who gave up waiting may have passed the request on.
         let isTurnedAway = (400..<500).contains(status) && status != 408 && effect != "unknown"
-        return isTurnedAway || effect == "none"
-          ? ToolAnswer(result: .error(reason))
-          : .cutOff(request, reason: reason, afterMicroseconds: 0)
+        guard isTurnedAway || effect == "none" else {
+          return .cutOff(request, reason: reason, afterMicroseconds: 0)
+        }
+        var answer = ToolAnswer(result: .error(reason))
+        answer.saysNoEffect = effect == "none"
+        return answer
       }
       if reply.body.isEmpty { return ToolAnswer(result: .ok(data: .null)) }
       let type = reply.head.headers["content-type"] ?? ""

@@ -42,6 +42,8 @@ public struct RecordedStep: Sendable {
   private struct Start {
     var attempt: Int?
     var t: Int
+    /// Whether an attempt before it left its effect unknown.
+    var isEarlierEffectUnknown: Bool
   }
 
   private struct Try: Hashable {
@@ -90,7 +92,9 @@ public struct RecordedStep: Sendable {
         }
       case .toolStarted:
         attempts[callId, default: []].append(
-          Start(attempt: event.data["attempt"]?.intValue, t: RecordedTime.clamped(event.t)))
+          Start(
+            attempt: event.data["attempt"]?.intValue, t: RecordedTime.clamped(event.t),
+            isEarlierEffectUnknown: event.data["earlierEffect"] == "unknown"))
         notes[callId] = nil
         if event.data["child"] != nil { children.insert(callId) }
       case .memoryRead, .memoryWritten: take(note: event)
@@ -235,9 +239,13 @@ extension RecordedStep {
     }
     let began = starts[position].t
     if starts.indices.contains(position + 1) {
+      let isUnknown = starts[position + 1].isEarlierEffectUnknown
       var answer = ToolAnswer(
-        result: .error("an earlier attempt failed; the log does not hold why"),
+        result: .error(
+          "an earlier attempt failed; the log does not hold why", isEffectUnknown: isUnknown),
         elapsedMicroseconds: max(0, starts[position + 1].t - began))
+      // What the log says of the attempts taken together, nothing before them changes.
+      answer.saysNoEffect = !isUnknown
       answer.wasTriedAgain = true
       return answer
     }
@@ -250,6 +258,7 @@ extension RecordedStep {
       elapsedMicroseconds: max(0, RecordedTime.clamped(events[index].t) - began))
     answer.notes = notes[callId] ?? []
     answer.child = payload.child
+    if case .error(_, let isUnknown) = payload.result { answer.saysNoEffect = !isUnknown }
     // A signal that ended the run came before, or may have, and its process died before it said so.
     if case .error = payload.result, let ending {
       if ending != .stop { answer.wasTriedAgain = false }

@@ -15,6 +15,8 @@ public struct ToolStartedPayload: Sendable, Hashable {
   public var idempotencyKey: String
   /// The run that this attempt is, of a tool that is an agent; `nil` for any other.
   public var child: ChildStart?
+  /// Whether an earlier attempt of the call left its effect unknown, and none since has told.
+  public var isEarlierEffectUnknown = false
 
   /// The key has to be the same for every attempt of the call.
   public init(
@@ -37,13 +39,17 @@ public struct ToolStartedPayload: Sendable, Hashable {
     attempt = try reader.int("attempt")
     idempotencyKey = try reader.string("idempotencyKey")
     child = try reader.optionalObject("child").map(ChildStart.init(decoding:))
+    isEarlierEffectUnknown = object[Self.earlierEffect] == "unknown"
   }
+
+  private static let earlierEffect = "earlierEffect"
 
   /// The wire form.
   public var encoded: JSONObject {
     JSONObject(present: [
       ("callId", .string(callId)), ("tool", .string(tool)), ("attempt", JSONValue(attempt)),
       ("idempotencyKey", .string(idempotencyKey)), ("child", child.map { .object($0.encoded) }),
+      (Self.earlierEffect, isEarlierEffectUnknown ? "unknown" : nil),
     ])
   }
 
@@ -63,11 +69,16 @@ extension ToolStartedPayload: EventData {
           DataKey("runId!", .string, "Its identifier."),
           DataKey("limits!", .limits, "What it may use of what is left to this run."),
         ]), "Of a tool that is an agent: the run that this try is."),
+      DataKey(
+        Self.earlierEffect, .words(["unknown"]),
+        "Nobody knows whether an earlier try did its work."),
     ]
   }
 
   package func lines(in event: Event) -> [EventLine] {
-    let again = attempt > 1 ? [EventLine("retry", .warning, "\(tool), attempt \(attempt)")] : []
+    let doubt = isEarlierEffectUnknown ? " (nobody knows what an earlier one did)" : ""
+    let again =
+      attempt > 1 ? [EventLine("retry", .warning, "\(tool), attempt \(attempt)\(doubt)")] : []
     let run = child.map { child in
       [EventLine("child", .faint, "\(tool) runs as \(child.runId)", tail: callId)]
     }
