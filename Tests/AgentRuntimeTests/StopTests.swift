@@ -135,6 +135,21 @@ struct StopTests {
     }
   }
 
+  @Test(
+    "money is used up where prices add up to its limit as decimals, whatever doubles leave over")
+  func decimalCost() async throws {
+    let usage = ModelScript.Usage(inputTokens: 8, outputTokens: 2, cost: 0.1)
+    var agent = AgentDefinition.playing([
+      .init(choices: [.init(answer: .reply(calls("look 1")), usage: usage)], repeats: 99)
+    ])
+    agent.limits = Limits(maxCost: 1)
+    let run = try await agent.run()
+    #expect(run.stop == ("budget_exhausted", "max_cost"))
+    #expect(run.state.totals.modelCalls == 10)
+    // What is recorded is the sum as it came.
+    #expect(run.state.totals.cost == 0.9999999999999999)
+  }
+
   @Test("time is a limit: the call that reaches it is cut off, and the run stops")
   func timeout() async throws {
     let slow = ToolRegistration.tool(

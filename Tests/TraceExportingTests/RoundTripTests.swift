@@ -271,6 +271,27 @@ extension RoundTripTests {
     #expect(table.contains("2026-01-31T10:00:00"))
   }
 
+  @Test("money is told as its decimals add up, whatever doubles leave over")
+  func decimalCost() throws {
+    let folder = try TemporaryFolder()
+    let log = folder.path("run.jsonl.gz")
+    let writer = try LogWriter(creating: log, options: .init(durability: .none))
+    let start = Event(
+      seq: 0, step: 0, type: .runStarted, runId: "r",
+      data: RunStarted(agentName: "a", goal: "Go").encoded)
+    try writer.append(start, isEffectAhead: false)
+    for seq in 1...3 {
+      let reply = ModelResult(reply: "x", inputTokens: 1, cost: 0.1)
+      try writer.append(
+        Event(seq: seq, step: 1, type: .modelResult, runId: "r", data: reply.encoded),
+        isEffectAhead: false)
+    }
+    _ = try writer.close()
+    try Exporting.export(.csv, [log], to: folder.path("runs.csv"))
+    let table = String(decoding: try Exporting.bytes(folder.path("runs.csv")), as: UTF8.self)
+    #expect(table.contains(",0.3,"), "\(table)")
+  }
+
   @Test(
     "a run that is not told whole is not taken for one that is, where its log does not go along",
     arguments: Exporting.carrying)

@@ -203,7 +203,7 @@ extension Scheduler {
     if let limit = limits.maxTokens, used.inputTokens + used.outputTokens >= limit {
       return TaskError(.budgetExhausted, "the pipeline’s tokens are used up (maxTokens)")
     }
-    if let limit = limits.maxCost, let cost = used.cost, cost >= limit {
+    if let limit = limits.maxCost, let cost = used.cost, Figures.isSpent(limit, by: cost) {
       return TaskError(.budgetExhausted, "the pipeline’s money is used up (maxCost)")
     }
     if let limit = limits.maxToolCalls, used.toolCalls >= limit {

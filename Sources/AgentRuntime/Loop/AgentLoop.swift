@@ -202,7 +202,7 @@ struct AgentLoop {
     {
       return StopDetail.maxTokens
     }
-    if let limit = limits.maxCost, let cost = totals.cost, cost >= limit {
+    if let limit = limits.maxCost, let cost = totals.cost, Figures.isSpent(limit, by: cost) {
       return StopDetail.maxCost
     }
     if let limit = timeoutMicroseconds, state.elapsedMicroseconds >= limit {

@@ -358,7 +358,7 @@ extension PolicyGate.KnownState {
     case .cost:
       switch remainingCost {
       case .unknown?: return .unknown
-      case .left(let money)?: amount = JSONValue(money)
+      case .left(let money)?: amount = JSONValue(Figures.money(money))
       case nil: amount = nil
       }
     case .seconds: amount = remainingSeconds.map { JSONValue($0) }

@@ -11,6 +11,20 @@ public enum Figures {
     return JSONValue(rounded).description
   }
 
+  /// A sum of money as it is compared with another and told: to a billionth, below 1 to a thousandth of that, without
+  /// the dust that adding doubles leaves. Logs hold the sum as it came.
+  package static func money(_ sum: Double) -> Double {
+    // Further on, doubles tell no billionths.
+    guard sum.magnitude < 1_000_000 else { return sum }
+    let units = sum.magnitude < 1 ? 1e12 : 1e9
+    return (sum * units).rounded() / units
+  }
+
+  /// Whether a limit of money is used up.
+  package static func isSpent(_ limit: Double, by cost: Double) -> Bool {
+    money(cost) >= money(limit)
+  }
+
   /// `850 µs`, `12 ms`, `1.5 s`, `2 min 5 s`.
   public static func duration(microseconds: Int) -> String {
     switch microseconds {

@@ -62,8 +62,9 @@ final class SuiteSpending: Sendable {
           "the suite's budget is one of cost, and nobody knows what the run of \(caseId) cost: "
           + "say “prices” of its model"
       }
-      if spent.cost >= limit {
-        return "the suite's budget is spent: \(Self.text(spent.cost)) of cost=\(Self.text(limit))"
+      if Figures.isSpent(limit, by: spent.cost) {
+        let used = Self.text(Figures.money(spent.cost))
+        return "the suite's budget is spent: \(used) of cost=\(Self.text(limit))"
       }
     }
     if let limit = budget.minutes, Double(clock.reading().t) >= limit * 60_000_000 {

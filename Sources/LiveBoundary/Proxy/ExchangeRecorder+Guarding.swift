@@ -87,7 +87,7 @@ extension ExchangeRecorder {
         "nobody knows whether the run's limit of \(Self.text(limit)) in cost is reached: "
       return (StopDetail.maxCost, words + "a reply has no price, or does not say its tokens")
     }
-    guard cost >= limit else { return nil }
+    guard Figures.isSpent(limit, by: cost) else { return nil }
     return (StopDetail.maxCost, "the run's limit of \(Self.text(limit)) in cost is reached")
   }
 

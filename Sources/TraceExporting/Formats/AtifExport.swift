@@ -12,7 +12,7 @@ enum AtifExport {
     var metrics: JSONObject = ["total_steps": JSONValue(builder.steps.count)]
     metrics["total_prompt_tokens"] = usage.input.map { JSONValue($0) }
     metrics["total_completion_tokens"] = usage.output.map { JSONValue($0) }
-    metrics["total_cost_usd"] = usage.cost.map { JSONValue($0) }
+    metrics["total_cost_usd"] = usage.cost.map { JSONValue(Figures.money($0)) }
     var agent: JSONObject = [
       "name": .string(story.agentName.isEmpty ? "agent" : story.agentName),
       "version": .string(story.agentVersion ?? "unknown"),

@@ -79,7 +79,8 @@ public enum ExportTable: String, Sendable, Hashable, CaseIterable {
       JSONValue(isOfTasks ? below?.steps ?? 0 : steps.count),
       JSONValue(models &+ (below?.modelCalls ?? 0)), JSONValue(called &+ (below?.toolCalls ?? 0)),
       JSONValue(failed), JSONValue(refused),
-      count(usage.input), count(usage.output), usage.cost.map { JSONValue($0) } ?? .null,
+      count(usage.input), count(usage.output),
+      usage.cost.map { JSONValue(Figures.money($0)) } ?? .null,
       .string(story.goal), text(story.answer), .string(log),
       text(ParentRun.isPart(parent) ? parent?["runId"]?.stringValue : nil),
     ]

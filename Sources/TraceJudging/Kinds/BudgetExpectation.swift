@@ -402,9 +402,9 @@ extension JudgedRun {
   private func outcome(
     _ limit: Budget.Limit, _ amount: Double, mayBeMore: Bool, events: [Int], runs: Int?
   ) -> ExpectationOutcome {
-    // What is left over where doubles do not meet a decimal fraction was not used.
-    let slack = limit.measure == .cost ? limit.maximum.magnitude * 1e-12 : 0
-    let amount = amount <= limit.maximum + slack ? min(amount, limit.maximum) : amount
+    let isMoney = limit.measure == .cost
+    let amount = isMoney ? Figures.money(amount) : amount
+    let maximum = isMoney ? Figures.money(limit.maximum) : limit.maximum
     let said = limit.say(amount) + (runs.map { " in \($0) runs" } ?? "")
     func outcome(_ outcome: Outcome, _ events: [Int], _ message: String) -> ExpectationOutcome {
       ExpectationOutcome(
@@ -413,7 +413,7 @@ extension JudgedRun {
         actual: outcome == .unverifiable ? "at least \(said)" : said)
     }
     let whose = limit.tool.map { " by \(CallWording.short($0.text))" } ?? ""
-    if amount > limit.maximum {
+    if amount > maximum {
       return outcome(.fail, events, "\(said) used\(whose), more than allowed.")
     }
     if mayBeMore {

@@ -90,7 +90,7 @@ extension CaseRecord {
       if !isKnown { subjects.append(run.subject) }
     }
     guard usage.runs > 0 else { return }
-    usage.cost = isCostKnown && cost.isFinite && cost >= 0 ? cost : nil
+    usage.cost = isCostKnown && cost.isFinite && cost >= 0 ? Figures.money(cost) : nil
     self.usage = usage
     // Runs of several agents are those of no one agent.
     subject = subjects.count == 1 ? subjects[0] : nil
