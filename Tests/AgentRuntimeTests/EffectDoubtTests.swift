@@ -121,6 +121,25 @@ struct EffectDoubtTests {
     #expect(run.results() == ["1.1.0": "error", "1.1.2": "ok"])
   }
 
+  @Test("a failure of known effect ends no doubt about an equal call that ran beside it")
+  func failureBeside() async throws {
+    struct Pay: Tool {
+      func run(_ request: ToolRequest) async -> ToolAnswer {
+        request.step > 1
+          ? ToolAnswer(result: .ok(data: "paid"))
+          : ToolAnswer(result: .error("failed", isEffectUnknown: request.callId == "1.1.0"))
+      }
+    }
+    var agent = Self.agent(
+      ToolRegistration(
+        definition: ToolDefinition(name: "pay", sideEffect: .write), implementation: .tool(Pay())),
+      calls("pay 1", "pay 1"), calls("pay 1"))
+    agent.parallelCalls = 2
+    let run = try await agent.run()
+    #expect(run.stop == ("blocked", "unknown_effect:pay"))
+    #expect(run.results() == ["1.1.0": "error", "1.1.1": "error"])
+  }
+
   @Test("whatever event the run goes on from, it is held back the same")
   func anyEvent() async throws {
     var agent = Self.agent(

@@ -57,9 +57,9 @@ struct EffectDoubts: Sendable, Hashable {
     let isUnknown =
       data["status"] == "error" && data["effect"] == "unknown"
       || data["child"]?["effect"] == "unknown"
-    guard isUnknown || !actions.isEmpty, data["status"] != "refused", let call = call(data) else {
-      return
-    }
+    // One that failed by itself says nothing of an equal one that was under way beside it.
+    let isDone = data["status"] == "ok" || data["status"] == "returned"
+    guard isUnknown || isDone && !actions.isEmpty, let call = call(data) else { return }
     actions[call.actionId] =
       isUnknown ? started[call.callId] ?? declared.standing(of: call.name) : nil
   }
