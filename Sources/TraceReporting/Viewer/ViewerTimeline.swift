@@ -114,7 +114,8 @@ enum ViewerTimeline {
         return [[label, role, plain(d.tool) + ": " + plain(d.reason) + rule, plain(d.callId)]];
       },
       tool_started: (d) => [numberOf(d.attempt) > 1
-        ? ["retry", "warning", plain(d.tool) + ", attempt " + plain(d.attempt), plain(d.callId)]
+        ? ["retry", "warning", plain(d.tool) + ", attempt " + plain(d.attempt)
+          + (d.earlierEffect === "unknown" ? " (nobody knows what an earlier one did)" : ""), plain(d.callId)]
         : ["started", "faint", plain(d.tool), plain(d.callId)]],
       tool_result: (d) => {
         const time = numberOf(d.elapsedMicroseconds);
