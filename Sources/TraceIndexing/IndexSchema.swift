@@ -4,7 +4,7 @@ enum IndexSchema {
   /// (https://sqlite.org/fileformat.html, offset 68).
   static let applicationID = 0x4145_4958
   /// Raised with every change of a table; an index of another version is built anew.
-  static let version = 8
+  static let version = 9
 
   /// The statements that create the tables, in this order.
   static let statements = [

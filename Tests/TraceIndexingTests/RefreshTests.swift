@@ -151,6 +151,19 @@ struct RefreshTests {
     #expect(try index.rows("SELECT tag FROM tags ORDER BY tag") == [["n3"], ["nightly"]])
   }
 
+  @Test("holds money as its decimals add up, whatever doubles leave over")
+  func money() throws {
+    let folder = try TemporaryFolder()
+    var run = SampleRun()
+    for _ in 0..<3 {
+      run.add(.modelResult, ["purpose": "decide", "attempt": 1, "cost": 0.1])
+    }
+    run.stop()
+    try writeLog(run, "a.jsonl.gz", in: folder)
+    let (index, _) = try refreshed(folder)
+    #expect(try index.rows("SELECT cost FROM runs") == [[0.3]])
+  }
+
   @Test("by several processes at once loses nothing, whatever stood in the index's place")
   func processes() async throws {
     let folder = try IndexFileTests.folder(logs: 700)
