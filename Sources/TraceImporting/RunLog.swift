@@ -108,7 +108,8 @@ extension LogError {
   /// Whether the run is at fault, of which the format takes no log, and not the system.
   fileprivate var isOfTheRun: Bool {
     switch code {
-    case .lineTooLong, .tooDeep, .expandsTooFar, .listTooLong, .contextsTooLong: true
+    case .lineTooLong, .tooDeep, .tooManyValues, .expandsTooFar, .listTooLong, .contextsTooLong:
+      true
     default: false
     }
   }

@@ -30,6 +30,8 @@ extension LogError: CustomStringConvertible {
       "\(path): event \(found) was appended where event \(expected) is next"
     case .lineTooLong(let limit): "\(path): a line is longer than \(limit) bytes\(place)"
     case .tooDeep(let limit): "\(path): a line nests deeper than \(limit)\(place)"
+    case .tooManyValues(let limit):
+      "\(path): a line holds more than \(limit) values, elements and members together\(place)"
     case .expandsTooFar(let limit):
       "\(path): an event grows beyond \(limit) bytes once what it repeats stands in it\(place)"
     case .listTooLong(let limit):
@@ -86,6 +88,8 @@ extension LogError: CustomStringConvertible {
     case .noTrailer: "the end is missing"
     case .lineTooLong(let limit): "a line is longer than \(limit) bytes"
     case .tooDeep(let limit): "a line nests deeper than \(limit)"
+    case .tooManyValues(let limit):
+      "a line holds more than \(limit) values, elements and members together"
     case .expandsTooFar(let limit):
       "an event grows beyond \(limit) bytes once what it repeats stands in it"
     default: description

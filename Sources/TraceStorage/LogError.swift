@@ -41,6 +41,8 @@ public struct LogError: Error, Hashable, Sendable {
     /// A line exceeds a limit of the format.
     case lineTooLong(limitBytes: Int)
     case tooDeep(limit: Int)
+    /// A line holds more values, elements and members together, than a reader makes of one.
+    case tooManyValues(limit: Int)
     /// An event is too large once everything said before stands in it again.
     case expandsTooFar(limitBytes: Int)
     /// A list of a context packet has more items than a reader takes.
@@ -104,7 +106,8 @@ public struct LogError: Error, Hashable, Sendable {
     switch code {
     case .badHeader, .badLink, .badCompression, .badChecksum, .badTrailer, .blockTooLarge, .badJSON,
       .badLine,
-      .badReference, .strayBytes, .noTrailer, .lineTooLong, .tooDeep, .expandsTooFar:
+      .badReference, .strayBytes, .noTrailer, .lineTooLong, .tooDeep, .tooManyValues,
+      .expandsTooFar:
       true
     default: false
     }

@@ -13,6 +13,8 @@ public enum LogFormat {
   public static let lineLimitBytes = 8 * 1024 * 1024
   /// How deep a line may nest, its envelope included.
   public static let depthLimit = 128
+  /// The most values of a line: elements of arrays and members of objects at any depth, its envelope included.
+  public static let valueLimit = JSONValue.countLimit
   /// A string value of so many bytes of UTF-8 is said once.
   public static let sameMinimumBytes = 256
   /// The most bytes of an event's plain form, with nothing left out because it was said before.

@@ -117,9 +117,18 @@ struct ModelReplyTests {
         Issue.record("valid")
         continue
       }
-      #expect(reason.contains("holds more than 512 KiB, or is not whole"))
+      #expect(reason.contains("holds more than 512 KiB or too many values, or is not whole"))
       #expect(CanonicalJSON.encode(calls[0].input).count < 8_192)
     }
+    let zeros = "{\"a\":[" + String(repeating: "0,", count: 60_000) + "0]}"
+    let calls = JSONValue.array(
+      Array(repeating: ["name": "free", "arguments": .string(zeros)], count: 4))
+    guard case .invalid(let sum, let cut) = Self.read(["calls": calls]) else {
+      Issue.record("valid")
+      return
+    }
+    #expect(sum.contains("the inputs of all calls hold too many values together"))
+    #expect(cut.reduce(0) { $0 + CanonicalJSON.valueCount(of: $1.input) } < JSONValue.countLimit)
     guard case .invalid(let why, _) = Self.read(.cut(bytes: 3 << 20, head: "{")) else { return }
     #expect(why.contains("too large or nests too deep"))
     let name = JSONValue.string(String(repeating: "n", count: 2_000))

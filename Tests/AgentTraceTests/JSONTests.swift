@@ -337,6 +337,20 @@ struct JSONTests {
     #expect(JSONValue.string(text).cut(toBytes: 10_002) == .string(text))
   }
 
+  @Test("a value that holds more values than its place takes is cut, however short its text is")
+  func cuttingMany() {
+    for (limitBytes, count) in [(1 << 20, 1 << 16), (4 << 20, 1 << 17)] {
+      let most = JSONValue.array(Array(repeating: 0, count: count))
+      #expect(!most.isLarger(thanBytes: limitBytes))
+      let more = JSONValue.array(Array(repeating: 0, count: count + 1))
+      #expect(more.cut(toBytes: limitBytes).typeName == "cut")
+    }
+    let value: JSONValue = [
+      "a": [[:], [], ["b": 1]], "c": .cut(bytes: 9, head: "x"), "d": .lost("0/a"),
+    ]
+    #expect(CanonicalJSON.valueCount(of: value) == 3 + 3 + 1 + 3 + 1)
+  }
+
   @Test("hex digests read back, and nothing else is taken for one")
   func digests() {
     let digest = Digest(of: Array("abc".utf8))

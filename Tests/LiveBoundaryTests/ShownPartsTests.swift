@@ -31,6 +31,19 @@ struct ShownPartsTests {
     #expect(parts.bounded(messages) == shown)
   }
 
+  @Test("what a request newly shows holds fewer values than a line takes")
+  func values() {
+    var parts = ShownParts()
+    let numbers = JSONValue.array(Array(repeating: 10, count: 60_000))
+    let messages: [JSONValue] = (0..<6).map {
+      ["role": "tool", "content": [["type": "tool_result", "callId": "c\($0)", "data": numbers]]]
+    }
+    let shown = parts.bounded(messages)
+    #expect(shown.prefix(2).elementsEqual(messages.prefix(2)))
+    #expect(CanonicalJSON.valueCount(of: .array(shown)) < JSONValue.countLimit)
+    #expect(parts.bounded(messages) == shown)
+  }
+
   @Test("a context that grows by one image at a time shows each whole, however long it is")
   func growing() {
     var parts = ShownParts()

@@ -62,6 +62,11 @@ struct HostileLogTests {
     var testDescription: String { name }
   }
 
+  /// Data of so many zeros.
+  static func zeros(_ count: Int) -> String {
+    "{\"x\":[" + String(repeating: "0,", count: count - 1) + "0]}"
+  }
+
   static let forgeries: [Forgery] = [
     Forgery(
       name: "a reference to a later event",
@@ -169,12 +174,30 @@ struct HostileLogTests {
         ),
       ], code: .expandsTooFar(limitBytes: LogFormat.expandedLimitBytes)),
     Forgery(
+      name: "more values than a reader makes of a line",
+      lines: [("human_replied", zeros(LogFormat.valueLimit))],
+      code: .tooManyValues(limit: LogFormat.valueLimit)),
+    Forgery(
+      name: "empty objects without end",
+      lines: [
+        (
+          "tidings",
+          "{\"x\":[" + repeatElement("{}", count: LogFormat.valueLimit).joined(separator: ",")
+            + "]}"
+        )
+      ], code: .tooManyValues(limit: LogFormat.valueLimit)),
+    Forgery(
       name: "lists that double at each step",
-      lines: [("context_built", #"{"observations":{"$list":["a"]}}"#)]
+      lines: [
+        (
+          "context_built",
+          #"{"observations":{"$list":[\#((0..<20).map { "\"\($0)\"" }.joined(separator: ","))]}}"#
+        )
+      ]
         + [
           (
             "context_built",
-            #"{"observations":{"$list":[\#(repeatElement("[0,1]", count: 1_000_001).joined(separator: ","))]}}"#
+            #"{"observations":{"$list":[\#(repeatElement("[0,20]", count: 60_000).joined(separator: ","))]}}"#
           )
         ],
       code: .expandsTooFar(limitBytes: LogFormat.expandedLimitBytes)),
@@ -495,6 +518,55 @@ struct HostileLogTests {
     }
     #expect((3...6).contains(refused))
     #expect(reader.cursor.foldedLists.work.said < 1_500_000)
+  }
+
+  @Test(
+    "lines that were made to fill the memory are each refused, and the others of their block are read"
+  )
+  func manyValues() throws {
+    let folder = try TraceStorageTests.TemporaryFolder()
+    var log = try ForgedLog()
+    var lines: [[UInt8]] = []
+    // A quarter of a million values take half a megabyte at least; what follows is not looked at.
+    let large = Self.zeros(LogFormat.valueLimit + 1)
+    for seq in 0..<60 {
+      lines.append(
+        seq % 2 == 0
+          ? ForgedLog.line(seq, large, type: "tidings")
+          : ForgedLog.line(seq, #"{"text":"a"}"#))
+    }
+    for start in stride(from: 0, to: 60, by: 20) {
+      log.addBlock(Array(lines[start..<(start + 20)]), events: 20)
+    }
+    log.addTrailer()
+    let path = folder.file("many.jsonl.gz")
+    try log.write(to: path)
+    let read = try readEvents(path, options: .init(skipsDamaged: true))
+    #expect(read.map(\.seq) == Array(stride(from: 1, to: 60, by: 2)))
+    let report = LogVerifier.verify(path: path)
+    #expect(report.status == .damaged)
+    #expect(
+      report.findings.filter { $0.message.contains("more than \(LogFormat.valueLimit) values") }
+        .count
+        == min(30, VerifyReport.findingLimit))
+  }
+
+  @Test("values are counted in the text as they are in the value, and no sooner refused")
+  func countedValues() throws {
+    let texts = [
+      "[]", "{}", "[ ]", "[[],[]]", "[{},{\"a\":{}}]", "[\"[,{\",\"\\\"[,\"]",
+      "{\"a,b\":[1,2,[3]]}",
+      "[ [ 1 , 2 ] , { \"a\" : [ ] } ]", "[\"\\\\\",0]",
+    ]
+    for text in texts {
+      let count = CanonicalJSON.valueCount(of: try JSONValue(parsing: text))
+      // Text too short for so many is not looked at.
+      let padded = Array((String(repeating: " ", count: 2 * count + 2) + text).utf8)
+      padded.withUnsafeBufferPointer { bytes in
+        #expect(!bytes.holdsMoreValues(than: count), "\(text)")
+        #expect(count == 0 || bytes.holdsMoreValues(than: count - 1), "\(text)")
+      }
+    }
   }
 
   @Test("types, marks and keys of tomorrow are kept")

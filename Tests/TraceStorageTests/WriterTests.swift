@@ -123,6 +123,43 @@ struct WriterTests {
     #expect(try readEvents(path).count == 2)
   }
 
+  /// So many values: pairs, each of which is one besides its own two, and what is left.
+  private static func pairs(_ count: Int) -> JSONValue {
+    let pair: JSONValue = ["", 1]
+    let rest: JSONValue = ""
+    return .array(
+      Array(repeating: pair, count: count / 3) + Array(repeating: rest, count: count % 3))
+  }
+
+  @Test(
+    "an event of as many values as a line may hold is written and read, and one of one more is neither"
+  )
+  func valueLimit() throws {
+    let folder = try TemporaryFolder()
+    // Six of the envelope, whose data have one; the array's own elements.
+    let most = LogFormat.valueLimit - 7
+    let shapes: [(String, (Int) -> JSONValue)] = [
+      ("zeros", { .array(Array(repeating: 0, count: $0)) }),
+      ("objects", { .array(Array(repeating: [:], count: $0)) }),
+      ("pairs", Self.pairs),
+    ]
+    for (name, make) in shapes {
+      let path = folder.file("\(name).jsonl.gz")
+      let writer = try LogWriter(creating: path, options: .init(durability: .none))
+      let more = Self.event(0, ["text": make(most + 1)])
+      #expect(
+        #expect(throws: LogError.self) { try writer.append(more, isEffectAhead: false) }?.code
+          == .tooManyValues(limit: LogFormat.valueLimit), "\(name)")
+      let event = Self.event(0, ["text": make(most)])
+      try writer.append(event, isEffectAhead: false)
+      try writer.append(Self.event(1), isEffectAhead: false)
+      _ = try writer.close()
+      #expect(LogVerifier.verify(path: path).status == .whole, "\(name)")
+      #expect(try readEvents(path) == [event, Self.event(1)], "\(name)")
+      #expect(try LogWriter.reopening(path).reopened.nextSeq == 2, "\(name)")
+    }
+  }
+
   @Test("what was appended can be read at once, while the writer goes on")
   func readable() throws {
     let folder = try TemporaryFolder()

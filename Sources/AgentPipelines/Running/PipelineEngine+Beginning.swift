@@ -128,10 +128,10 @@ extension PipelineEngine {
 
   /// What a task is given, which is never a part of it.
   private func whole(_ value: JSONValue?) throws(TaskError) -> JSONValue? {
-    guard let value, value.cut(toBytes: Self.outputLimitBytes) != value else { return value }
+    guard let value, value.isLarger(thanBytes: Self.outputLimitBytes) else { return value }
     throw TaskError(
       .input,
-      "what it is given has more than \(Self.outputLimitBytes >> 20) MiB; hand it over in a file, by its name"
+      "what it is given has more than \(Self.outputLimitBytes >> 20) MiB or too many values; hand it over in a file, by its name"
     )
   }
 

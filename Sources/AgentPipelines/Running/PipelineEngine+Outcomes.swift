@@ -151,7 +151,7 @@ extension PipelineEngine {
       try await append(.pipeline(.asked(asked)))
       return
     }
-    if let output = outcome.output, output.cut(toBytes: Self.outputLimitBytes) == output,
+    if let output = outcome.output, !output.isLarger(thanBytes: Self.outputLimitBytes),
       isStandIn(acting, for: attempt.node)
     {
       parts =
@@ -168,11 +168,11 @@ extension PipelineEngine {
       try await fail(
         attempt.node, error, isEffectUnknown: acting.sideEffect != .read, run: outcome.run,
         elapsed: elapsed)
-    } else if let output = outcome.output, output.cut(toBytes: Self.outputLimitBytes) != output {
+    } else if let output = outcome.output, output.isLarger(thanBytes: Self.outputLimitBytes) {
       // Whoever goes on with a part of it takes that for the whole.
       let error = TaskError(
         .invalid,
-        "its output has more than \(Self.outputLimitBytes >> 20) MiB; write it to a file and return its name"
+        "its output has more than \(Self.outputLimitBytes >> 20) MiB or too many values; write it to a file and return its name"
       )
       try await fail(
         attempt.node, error, isEffectUnknown: acting.sideEffect != .read, run: outcome.run,

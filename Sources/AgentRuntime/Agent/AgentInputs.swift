@@ -48,7 +48,7 @@ extension AgentDefinition {
   public func recordedInputs(withheldBy redactor: Redactor?) -> JSONObject {
     let inputs = JSONValue.object(inputs)
     let redacted = redactor?.redacted(inputs) ?? inputs
-    guard CanonicalJSON.encode(redacted).count <= Self.inputsLimitBytes else { return [:] }
+    guard !redacted.isLarger(thanBytes: Self.inputsLimitBytes) else { return [:] }
     return redacted.objectValue ?? [:]
   }
 }

@@ -166,8 +166,17 @@ public struct ModelReply: Sendable {
   private func proposals(
     in calls: [JSONValue], _ step: Int, _ tryNumber: Int
   ) -> [(call: ProposedCall, fault: String?)] {
-    calls.prefix(Self.callLimit).enumerated().map { index, call in
-      let (input, inputFault) = ReplyArguments.input(of: call)
+    // So many stand in the line of a decision, whatever else does.
+    var valuesLeft = JSONValue.countLimit / 2
+    return calls.prefix(Self.callLimit).enumerated().map { index, call in
+      var (input, inputFault) = ReplyArguments.input(of: call)
+      let values = CanonicalJSON.valueCount(of: input)
+      if values > valuesLeft {
+        input = input.cut(toBytes: 0)
+        inputFault = "the inputs of all calls hold too many values together; make fewer at once"
+      } else {
+        valuesLeft -= values
+      }
       let proposal = ProposedCall(
         callId: "\(step).\(tryNumber).\(index)",
         name: (call["name"]?.stringValue ?? "").prefix(utf8Bytes: Self.nameLimitBytes),

@@ -33,7 +33,7 @@ enum ReplyArguments {
   private static func checked(
     _ value: JSONValue, _ noun: String, _ name: String
   ) -> (JSONValue, fault: String?) {
-    if isHidden(value) || CanonicalJSON.encode(value).count > ModelReply.inputLimitBytes {
+    if isHidden(value) || value.isLarger(thanBytes: ModelReply.inputLimitBytes) {
       return (value.cut(toBytes: 1_024), tooLarge(noun, name))
     }
     guard value.objectValue != nil else {
@@ -47,7 +47,7 @@ enum ReplyArguments {
 
   private static func tooLarge(_ noun: String, _ name: String) -> String {
     "\(noun) of \(name.isEmpty ? "a call" : name) "
-      + "holds more than \(ModelReply.inputLimitBytes >> 10) KiB, or is not whole"
+      + "holds more than \(ModelReply.inputLimitBytes >> 10) KiB or too many values, or is not whole"
   }
 
   /// Whether a part of the value was cut or lost. Nests as deep as a reply, which is bounded.

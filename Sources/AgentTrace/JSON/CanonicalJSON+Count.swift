@@ -16,6 +16,19 @@ extension CanonicalJSON {
     }
   }
 
+  /// How many elements of arrays and members of objects stand in a value's form of a log, at any depth together.
+  ///
+  /// - Complexity: O(*n*) in those values.
+  public static func valueCount(of value: JSONValue) -> Int {
+    switch value {
+    case .array(let elements): elements.count + elements.sum(valueCount)
+    case .object(let object): object.count + object.members.sum { valueCount(of: $0.value) }
+    case .bytes, .lost: 1
+    case .cut: 3
+    case .null, .bool, .number, .string: 0
+    }
+  }
+
   private static func byteCount(of object: JSONObject) -> Int {
     2 + max(0, object.count - 1)
       + object.members.sum { member in

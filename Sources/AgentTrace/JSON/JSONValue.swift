@@ -167,15 +167,30 @@ extension JSONValue {
     }
   }
 
-  /// This value, or a ``cut(bytes:head:)`` in its place when its canonical form is longer than
-  /// `limitBytes`. The head holds at most 1 KiB of it.
+  /// The most values, elements and members at any depth together, of a line of a log.
+  public static let countLimit = 1 << 18
+
+  /// Whether the value is too large for a place that takes so many bytes of its canonical form: by these, or by how
+  /// many elements and members it holds at any depth. Of them a place takes its share of ``countLimit``, as much as its
+  /// bytes are of the 8 MiB of a line, and 65,536 where that is less.
+  ///
+  /// - Complexity: O(*n*); looks at each byte.
+  public func isLarger(thanBytes limitBytes: Int) -> Bool {
+    let bytes = CanonicalJSON.byteCount(of: self)
+    let limit = max(limitBytes / 32, 1 << 16)
+    // Each takes two bytes at least.
+    return bytes > limitBytes || (bytes / 2 > limit && CanonicalJSON.valueCount(of: self) > limit)
+  }
+
+  /// This value, or a ``cut(bytes:head:)`` in its place when it ``isLarger(thanBytes:)``. The head holds at most 1 KiB
+  /// of its canonical form.
   ///
   /// Applied where a value enters a run, before policy or state sees it, so that a line of the log
   /// never exceeds its limit.
   ///
   /// - Complexity: O(*n*); looks at each byte, and encodes what is cut.
   public func cut(toBytes limitBytes: Int) -> JSONValue {
-    guard CanonicalJSON.byteCount(of: self) > limitBytes else { return self }
+    guard isLarger(thanBytes: limitBytes) else { return self }
     let encoded = CanonicalJSON.encode(self)
     if case .string(let text) = self {
       return .cut(bytes: encoded.count, head: text.prefix(utf8Bytes: min(1024, limitBytes)))

@@ -91,8 +91,9 @@ public struct WaitingPipeline: Sendable {
       throw PipelineError(
         "\(log) does not stand still; pause it first: agent-eval pause \(root)")
     }
-    if let data, data.depth > 64 || CanonicalJSON.encode(data).count > 1 << 20 {
-      throw PipelineError("what was said is larger than 1 MiB, or nested too deep")
+    if let data, data.depth > 64 || data.isLarger(thanBytes: 1 << 20) {
+      throw PipelineError(
+        "what was said is larger than 1 MiB, holds too many values or nests too deep")
     }
     let (writer, reopened) = try LogWriter.reopening(log, options: options)
     guard reopened.nextSeq == state.nextSeq else {

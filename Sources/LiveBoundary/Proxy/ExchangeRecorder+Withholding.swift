@@ -19,7 +19,7 @@ extension ExchangeRecorder {
     var wire = wire
     wire.path = redactor.redacted(wire.path)
     wire.parameters = redactor.redacted(.object(wire.parameters)).objectValue ?? [:]
-    if CanonicalJSON.encode(.object(wire.parameters)).count > Self.valueLimitBytes {
+    if JSONValue.object(wire.parameters).isLarger(thanBytes: Self.valueLimitBytes) {
       wire.parameters = [:]
     }
     guard var kept = wire.reply else { return wire }

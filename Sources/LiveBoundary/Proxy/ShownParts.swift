@@ -11,6 +11,8 @@ struct ShownParts {
   private static let largeBytes = 64 << 10
   /// How many bytes of large parts a request may newly show: less than a line takes, for all else that it says.
   private static let newBytes = 5 << 20
+  /// The same of the values in them.
+  private static let newValues = 1 << 17
 
   private var whole: Set<Digest> = []
   private var cut: Set<Digest> = []
@@ -27,7 +29,7 @@ struct ShownParts {
   ///
   /// - Complexity: O(*n*) in the bytes of the messages.
   mutating func bounded(_ messages: [JSONValue]) -> [JSONValue] {
-    var left = Self.newBytes
+    var left = (bytes: Self.newBytes, values: Self.newValues)
     return messages.map { message in
       guard var object = message.objectValue, let parts = object["content"]?.arrayValue else {
         return message.cut(toBytes: Self.partLimitBytes)
@@ -37,19 +39,24 @@ struct ShownParts {
     }
   }
 
-  private mutating func bounded(_ part: JSONValue, _ left: inout Int) -> JSONValue {
+  private mutating func bounded(
+    _ part: JSONValue, _ left: inout (bytes: Int, values: Int)
+  ) -> JSONValue {
     let bytes = CanonicalJSON.byteCount(of: part)
     guard bytes > Self.largeBytes, let fields = part.objectValue else { return part }
     func cut(to limit: Int) -> JSONValue { .object(fields.mapValues { $0.cut(toBytes: limit) }) }
-    guard bytes <= Self.partLimitBytes else { return cut(to: Self.partLimitBytes / 2) }
+    guard !part.isLarger(thanBytes: Self.partLimitBytes) else {
+      return cut(to: Self.partLimitBytes / 2)
+    }
     let digest = Digest(of: part)
     if whole.contains(digest) { return part }
     if let data = fields["data"], results.contains(Digest(of: data)) { return part }
-    guard !self.cut.contains(digest), bytes <= left else {
+    let values = CanonicalJSON.valueCount(of: part)
+    guard !self.cut.contains(digest), bytes <= left.bytes, values <= left.values else {
       self.cut.insert(digest)
       return cut(to: Self.largeBytes / 2)
     }
-    left -= bytes
+    left = (left.bytes - bytes, left.values - values)
     whole.insert(digest)
     return part
   }

@@ -175,7 +175,7 @@ private struct LogCopy {
     do { try writer.append(event, isEffectAhead: false) } catch {
       switch error.code {
       // With what it repeats lost it may have grown beyond what a line may hold.
-      case .lineTooLong, .tooDeep, .expandsTooFar, .listTooLong, .contextsTooLong:
+      case .lineTooLong, .tooDeep, .tooManyValues, .expandsTooFar, .listTooLong, .contextsTooLong:
         return cursor.passOver(error)
       default: throw error
       }

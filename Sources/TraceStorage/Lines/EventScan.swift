@@ -17,7 +17,9 @@ struct EventScan {
   private var scanner: LineScanner
 
   private init?(_ line: UnsafeBufferPointer<UInt8>) {
-    guard let scanner = LineScanner(line) else { return nil }
+    guard let scanner = LineScanner(line), !line.holdsMoreValues(than: LogFormat.valueLimit) else {
+      return nil
+    }
     self.scanner = scanner
   }
 

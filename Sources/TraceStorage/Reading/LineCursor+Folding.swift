@@ -31,9 +31,9 @@ extension LineCursor {
   /// Folds the event in from its text; false, and nothing changed, where that has to be read the plain
   /// way.
   private func foldText(into state: inout AgentState, known: Event?) throws(LogError) -> Bool {
-    guard holes.isEmpty, var scanner = LineScanner(bytes), let envelope = Envelope(&scanner) else {
-      return false
-    }
+    guard holes.isEmpty, !bytes.holdsMoreValues(than: LogFormat.valueLimit),
+      var scanner = LineScanner(bytes), let envelope = Envelope(&scanner)
+    else { return false }
     var text = CanonicalText(scanner)
     var output = foldedText
     foldedText = []

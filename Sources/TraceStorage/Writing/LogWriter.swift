@@ -178,7 +178,7 @@ public final class LogWriter: EventSink {
 
   /// Writes the next event, flushed so that it can be read.
   ///
-  /// An event that cannot be written as it is (its number, size or depth) is refused and changes
+  /// An event that cannot be written as it is (its number, size, depth or how many values it holds) is refused and changes
   /// nothing. A failed write, here or when the disk is forced, stops the writer for good.
   ///
   /// - Parameters:
@@ -218,6 +218,12 @@ public final class LogWriter: EventSink {
     guard line.depth <= LogFormat.depthLimit else {
       throw LogError(.tooDeep(limit: LogFormat.depthLimit), path: path)
     }
+    let isTooFull = line.bytes.withUnsafeBufferPointer {
+      $0.holdsMoreValues(than: LogFormat.valueLimit)
+    }
+    guard !isTooFull else {
+      throw LogError(.tooManyValues(limit: LogFormat.valueLimit), path: path)
+    }
     guard line.expandedBytes <= LogFormat.expandedLimitBytes else {
       throw LogError(.expandsTooFar(limitBytes: LogFormat.expandedLimitBytes), path: path)
     }
@@ -255,7 +261,8 @@ public final class LogWriter: EventSink {
     let depth = state.append(to: &line)
     line.append(contentsOf: ",\"stateFormat\":\(AgentState.format)}}".utf8)
     // A state too large for a line would be unreadable; without it a reader folds from further back.
-    if line.count < LogFormat.lineLimitBytes, depth + 1 < LogFormat.depthLimit {
+    let isTooFull = line.withUnsafeBufferPointer { $0.holdsMoreValues(than: LogFormat.valueLimit) }
+    if line.count < LogFormat.lineLimitBytes, depth + 1 < LogFormat.depthLimit, !isTooFull {
       blocks.add(line)
     }
     bytesSinceCheckpoint = 0

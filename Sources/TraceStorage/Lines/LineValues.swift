@@ -1,0 +1,43 @@
+@_spi(Scanning) import AgentTrace
+
+extension UnsafeBufferPointer<UInt8> {
+  /// Whether this JSON holds more values than so many, elements of arrays and members of objects at any depth
+  /// together. Of text that is none: whether a reader would meet more before it stops.
+  ///
+  /// Who writes a line and who reads it ask the same bytes, so that whatever is written is read; and a line that was
+  /// made to fill the memory is refused before a value is made of it.
+  ///
+  /// - Complexity: O(*n*), up to the first value too many; O(1) for text too short for so many, as nearly all lines are.
+  func holdsMoreValues(than limit: Int) -> Bool {
+    // Each takes two bytes at least: a digit with a comma, or a container's own two.
+    guard count / 2 > limit else { return false }
+    var (values, index) = (0, 0)
+    var last: UInt8 = 0
+    while index < count {
+      let byte = self[index]
+      index += 1
+      if byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 { continue }
+      let isFirst = last.opensJSON && byte != UInt8(ascii: "]") && byte != UInt8(ascii: "}")
+      if isFirst || byte == UInt8(ascii: ",") {
+        values += 1
+        guard values <= limit else { return true }
+      }
+      if byte == UInt8(ascii: "\"") { index = stringEnd(from: index) }
+      last = byte
+    }
+    return false
+  }
+
+  /// Behind the quote that ends the string whose text begins here.
+  private func stringEnd(from start: Int) -> Int {
+    var index = plainEnd(from: start)
+    while index < count, self[index] != UInt8(ascii: "\"") {
+      index = plainEnd(from: Swift.min(index + (self[index] == UInt8(ascii: "\\") ? 2 : 1), count))
+    }
+    return Swift.min(index + 1, count)
+  }
+}
+
+extension UInt8 {
+  fileprivate var opensJSON: Bool { self == UInt8(ascii: "[") || self == UInt8(ascii: "{") }
+}
