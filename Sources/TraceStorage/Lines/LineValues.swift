@@ -7,7 +7,8 @@ extension UnsafeBufferPointer<UInt8> {
   /// Who writes a line and who reads it ask the same bytes, so that whatever is written is read; and a line that was
   /// made to fill the memory is refused before a value is made of it.
   ///
-  /// - Complexity: O(*n*), up to the first value too many; O(1) for text too short for so many, as nearly all lines are.
+  /// - Complexity: O(*n*), up to the first value too many; O(1) for text too short for so many, as nearly all
+  ///   lines are.
   func holdsMoreValues(than limit: Int) -> Bool {
     // Each takes two bytes at least: a digit with a comma, or a container's own two.
     guard count / 2 > limit else { return false }
