@@ -248,7 +248,10 @@ struct PipelineJudgingTests {
 
   @Test(
     "where a pipeline's log does not fit that of a task's run, nothing that is forbidden or counted passes",
-    arguments: ["no run", "unreadable", "other end", "other stop", "other goes on"])
+    arguments: [
+      "no run", "unreadable", "other end", "other stop", "other goes on", "no seal", "no end",
+      "other totals", "twice",
+    ])
   func contradiction(_ edit: String) async throws {
     let world = try PipelineWorld(
       "pipeline: p\ntasks:\n  - {id: a, agent: one.yaml}\n  - {id: b, agent: two.yaml}\n",
@@ -265,9 +268,18 @@ struct PipelineJudgingTests {
       let resumed = TaskResumed(node: TaskNode("a"), attempt: 1, runId: "another")
       (event.type, event.data) = (.taskResumed, resumed.encoded)
       events.insert(event, at: end)
+    case "no end": events[end].data["run"] = nil
+    case "twice": events.insert(events[end], at: end + 1)
     default:
       var run = try #require(events[end].data["run"]?.objectValue)
-      run[edit == "other end" ? "runId" : "stopReason"] = "another"
+      switch edit {
+      case "no seal": run["sealDigest"] = nil
+      case "other totals":
+        var totals = try #require(run["totals"]?.objectValue)
+        totals["toolCalls"] = 0
+        run["totals"] = .object(totals)
+      default: run[edit == "other end" ? "runId" : "stopReason"] = "another"
+      }
       events[end].data["run"] = .object(run)
     }
     try FileManager.default.removeItem(atPath: log)
@@ -284,7 +296,11 @@ struct PipelineJudgingTests {
       #expect(try await PipelineWorld.outcome(log, one) == .unverifiable, "\(one)")
     }
     let ran = try await PipelineWorld.outcome(log, ["tasks": ["notRan": ["a"]]])
-    #expect(ran == (edit == "unreadable" ? .unverifiable : .fail))
+    #expect(ran == (["unreadable", "twice"].contains(edit) ? .unverifiable : .fail))
+    if ["no seal", "no end", "other totals", "twice", "other end", "other stop"].contains(edit) {
+      let used = try await PipelineWorld.outcome(log, ["state": ["/totals/toolCalls": ["$lte": 9]]])
+      #expect(used == .unverifiable)
+    }
   }
 
   @Test("what only an agent has is never met by a pipeline")

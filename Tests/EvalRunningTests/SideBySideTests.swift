@@ -2,6 +2,7 @@ import AgentRuntime
 import AgentTrace
 import EvalLoading
 import EvalRunning
+import Foundation
 import TestSupport
 import Testing
 import TraceJudging
@@ -264,5 +265,46 @@ struct SideBySideTests {
         ["toolsCalled": ["a", "b"], "order": "in_order"],
       ], log)
     #expect(said == [.unverifiable, .unverifiable, .pass])
+  }
+
+  @Test(
+    "where a call's result and its run's own log do not fit, nothing that is forbidden or counted passes",
+    arguments: [
+      "other run", "other stop", "other totals", "no end", "no seal", "no start", "twice",
+    ])
+  func contradiction(_ edit: String) async throws {
+    let team = try Self.team([["a"]])
+    defer { withExtendedLifetime(team) {} }
+    let log = try await team.record(seed: 1)
+    var events = try Fixture.events(log)
+    let start = try #require(events.firstIndex { $0.type == .toolStarted })
+    let end = try #require(events.firstIndex { $0.type == .toolResult })
+    var child = try #require(events[end].data["child"]?.objectValue)
+    switch edit {
+    case "other run": child["runId"] = "another"
+    case "other stop": child["stop"] = ["reason": "cancelled"]
+    case "other totals":
+      var totals = try #require(child["totals"]?.objectValue)
+      totals["toolCalls"] = 0
+      child["totals"] = .object(totals)
+    case "no seal": child["sealDigest"] = nil
+    default: break
+    }
+    events[end].data["child"] = edit == "no end" ? nil : .object(child)
+    if edit == "no start" { events[start].data["child"] = nil }
+    if edit == "twice" { events.insert(events[end], at: end + 1) }
+    try FileManager.default.removeItem(atPath: log)
+    let writer = try LogWriter(creating: log)
+    for index in events.indices {
+      events[index].seq = index
+      try writer.append(events[index], isEffectAhead: false)
+    }
+    _ = try writer.close()
+    let outcomes = try await Self.outcomes(
+      [
+        ["toolsNotCalled": ["c"]], ["maxToolCalls": 9], ["budget": ["calls": 9]],
+        ["state": ["/totals/toolCalls": ["$lte": 9]]],
+      ], log)
+    #expect(outcomes.allSatisfy { $0 == .unverifiable }, "\(edit): \(outcomes)")
   }
 }

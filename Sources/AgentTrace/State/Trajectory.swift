@@ -166,6 +166,9 @@ public struct Trajectory: Sendable {
   /// `none` or `partial` for each channel that is not recorded whole: what `run_started` says, and what went
   /// unseen since.
   public private(set) var recorded = RecordedChannels()
+  /// Why nobody knows what a run below did, or which of two logs of one tree is right, in words; `nil` where all of it
+  /// is known.
+  public private(set) var unseenRun: String?
   /// The number of the last event that tells of a decision which may have gone unseen; `nil` without one.
   public private(set) var lastUnseen: Int?
   /// What is missing, by event number.
@@ -209,6 +212,9 @@ public struct Trajectory: Sendable {
       let channels = Unseen.channels(in: event.data)
       recorded.formUnion(channels)
       if channels["calls"] != nil { lastUnseen = event.seq }
+      if unseenRun == nil, event.data["what"]?.stringValue == Unseen.Kind.child.rawValue {
+        unseenRun = event.data["reason"]?.stringValue
+      }
     case .runResumed:
       stop = nil
       if tasks != nil, let others = Task.all(in: event.data) { tasks = others }

@@ -95,6 +95,7 @@ final class CallView: Sendable {
         ?? "the log is torn behind event \(gap.first - 1)"
     }
     if trajectory.recorded["model"] == "none" { return "the model's decisions were not recorded" }
+    if let why = trajectory.unseenRun { return CallWording.short(why) }
     if lacksCalls { return "calls may have gone unread where the run was recorded" }
     return "what became of the calls was not recorded"
   }

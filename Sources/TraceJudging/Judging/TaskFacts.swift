@@ -68,8 +68,8 @@ struct TaskFacts: Sendable {
   /// The tasks that stood in for others, each once for each of these.
   private(set) var standIns: [StandIn] = []
   private let keepsOutputs: Bool
-  /// The first event of a task that cannot be read.
-  private(set) var unread: Int?
+  /// The first event of a task that cannot be right, and why.
+  private(set) var fault: (seq: Int, why: String)?
   /// The tasks that are pipelines.
   private var pipelines: Set<String> = []
   /// Whether a rule has said that all is to be undone.
@@ -111,7 +111,7 @@ struct TaskFacts: Sendable {
       do throws(PayloadError) {
         guard let change = try PipelineEvent(type: event.type, data: event.data) else { return }
         apply(change, seq: event.seq)
-      } catch { unread = unread ?? event.seq }
+      } catch { fault = fault ?? (event.seq, "Event \(event.seq) of a task cannot be read.") }
     }
   }
 
@@ -221,6 +221,10 @@ struct TaskFacts: Sendable {
 
   private mutating func apply(_ finished: TaskFinished, seq: Int) {
     let keeps = keepsOutputs
+    if let known = nodes[finished.node], known.status == .finished, let end = known.end {
+      fault =
+        fault ?? (seq, "Event \(seq) ends \(finished.node), which had ended at event \(end).")
+    }
     change(finished.node, seq: seq) { node in
       node.status = .finished
       node.close(seq)

@@ -19,9 +19,7 @@ private struct TaskJudge {
 
   func outcome() -> ExpectationOutcome {
     if let unknown { return outcome(.unverifiable, [], unknown) }
-    if let unread = tasks.unread {
-      return outcome(.unverifiable, [unread], "Event \(unread) of a task cannot be read.")
-    }
+    if let fault = tasks.fault { return outcome(.unverifiable, [fault.seq], fault.why) }
     switch rule.claim {
     case .ran(let address, let times): return ran(address, times, isForbidden: false)
     case .notRan(let address):

@@ -118,7 +118,10 @@ extension JudgedRun {
     }
     let channels = self.channels(of: rule.pointer.tokens)
     if let channel = channels.first(where: { view.trajectory.recorded[$0] != nil }) {
-      return outcome(.unverifiable, "What this rests on was not recorded: \(channel).")
+      return outcome(
+        .unverifiable,
+        "What this rests on was not recorded: \(channel)"
+          + (view.trajectory.unseenRun == nil ? "." : "; \(view.whyHidden)."))
     }
     let value = (gathered.pipeline?.encoded ?? gathered.state.encoded)[rule.pointer]
     switch rule.matcher.match(value) {

@@ -17,6 +17,8 @@ struct PipelineRowReader {
     var seq: Int
     var node: TaskNode
     var run: TaskRun
+    /// Whether it is an agent's: the summary of a pipeline's log does not count what its tasks used.
+    var isAgents: Bool
     /// `nil` where its log is not there.
     var reader: RunTreeReader?
     /// Whether all that its log holds is told.
@@ -181,7 +183,8 @@ struct PipelineRowReader {
     let opened = try open(run, started, event)
     children.append(
       Child(
-        seq: event.seq, node: started.node, run: run, reader: opened, isTold: opened == nil))
+        seq: event.seq, node: started.node, run: run, isAgents: started.kind == "agent",
+        reader: opened, isTold: opened == nil))
     if opened == nil {
       tell("the log of the run \(run.runId) that “\(started.node)” is, is not there")
     } else if order == .first {
@@ -211,22 +214,55 @@ struct PipelineRowReader {
     }
   }
 
-  private mutating func end(_ event: Event, _ run: TaskRun?) {
-    guard let place = place(endedBy: event) else { return }
+  /// - Parameters:
+  ///   - run: what the event says of the run that ended; `nil` where it names none.
+  ///   - isVouchedFor: whether whoever finished the task was there when the run ended.
+  private mutating func end(_ event: Event, _ run: TaskRun?, isVouchedFor: Bool) {
+    guard let place = place(endedBy: event) else {
+      if let run {
+        contradict("event \(event.seq) ends the run \(run.runId), which was not under way then")
+      }
+      return
+    }
     let child = children.remove(at: place)
-    guard let run else { return }
+    guard let run else {
+      if isVouchedFor {
+        contradict(
+          "event \(event.seq) does not say which run “\(child.node)” ended as; it began as the run \(child.run.runId)"
+        )
+      }
+      return
+    }
     guard run.runId.hasSameUTF8(as: child.run.runId) else {
-      return tell(
-        "“\(child.node)” began as the run \(child.run.runId), and ended as the run \(run.runId)")
+      return contradict(
+        "“\(child.node)” began as the run \(child.run.runId), and ended in event \(event.seq) as the run \(run.runId)"
+      )
     }
     if let was = child.stopReason, let said = run.stopReason, !was.hasSameUTF8(as: said) {
-      tell("the run \(run.runId) stopped as \(was), and its pipeline saw it stop as \(said)")
+      contradict(
+        "the run \(run.runId) stopped as \(was), and event \(event.seq) of its pipeline has it as \(said)"
+      )
     }
-    guard let seal = run.sealDigest,
-      let path = RunTreeReader.log(of: child.run.runId, in: folder),
-      let tail = try? LogTail(path: path), !tail.sealDigest.hex.hasSameUTF8(as: seal)
+    guard let seal = run.sealDigest else {
+      // An attempt that was given up may have no end that anybody saw.
+      if isVouchedFor || run.stopReason != nil || !run.totals.isEmpty {
+        contradict("event \(event.seq) does not say with which seal the run \(run.runId) ended")
+      }
+      return
+    }
+    guard let path = RunTreeReader.log(of: child.run.runId, in: folder),
+      let tail = try? LogTail(path: path)
     else { return }
-    tell("the log of the run \(child.run.runId) is not the one that its pipeline saw end")
+    guard tail.sealDigest.hex.hasSameUTF8(as: seal) else {
+      return contradict(
+        "the log of the run \(child.run.runId) is not the one that its pipeline saw end in event \(event.seq)"
+      )
+    }
+    if child.isAgents,
+      let fault = tail.fault(inTotals: run.totals, of: run.runId, in: "event \(event.seq)")
+    {
+      contradict(fault)
+    }
   }
 
   // MARK: Events
@@ -245,8 +281,9 @@ struct PipelineRowReader {
     switch change {
     case .failure: tell("event \(event.seq) cannot be read: what it says of a task is not known")
     case .success(.started(let started)?): try begin(started, event)
-    case .success(.finished(let finished)?): end(event, finished.run)
-    case .success(.failed(let failed)?): end(event, failed.run)
+    case .success(.finished(let finished)?):
+      end(event, finished.run, isVouchedFor: finished.via == nil)
+    case .success(.failed(let failed)?): end(event, failed.run, isVouchedFor: false)
     case .success(.resumed(let resumed)?): goOn(resumed)
     case .success: break
     }
@@ -281,8 +318,13 @@ struct PipelineRowReader {
     return event
   }
 
-  private mutating func tell(_ reason: String) {
-    let payload = Unseen(.child, ["calls": "partial", "policy": "partial"], reason: reason)
+  /// Says that two logs, or two events of one, cannot both be right.
+  private mutating func contradict(_ reason: String) { tell(reason, RunTreeReader.contradicted) }
+
+  private mutating func tell(
+    _ reason: String, _ channels: RecordedChannels = ["calls": "partial", "policy": "partial"]
+  ) {
+    let payload = Unseen(.child, channels, reason: reason)
     let event = Event(
       seq: nextSeq, step: member.step ?? 1, type: .unseen, runId: runId, time: nil, t: 0,
       data: payload.encoded)

@@ -56,6 +56,8 @@ public struct RunTreeReader {
     var open: Set<String> = []
     /// The other calls that have none.
     var ownOpen: Set<String> = []
+    /// The runs that calls began last which have no result yet, by those calls.
+    var runs: [String: String] = [:]
     /// Of those, the ones whose logs were not there: their results may name others.
     var missing: [String: Start] = [:]
     /// Children that began, and are read before the next event that may follow on one of them.
@@ -234,6 +236,7 @@ public struct RunTreeReader {
     }
     foundChildren = true
     levels[last].open.insert(payload.callId)
+    levels[last].runs[payload.callId] = payload.child?.runId
     parallelWidth = max(parallelWidth, levels[last].open.count)
     levels[last].begun.append(Start(event: event, payload: payload))
   }
@@ -243,9 +246,11 @@ public struct RunTreeReader {
     levels[last].open.remove(callId)
     levels[last].ownOpen.remove(callId)
     let runId = event.data["child"]?["runId"]?.stringValue
+    let begun = levels[last].runs.removeValue(forKey: callId)
     guard let start = levels[last].missing.removeValue(forKey: callId) else {
-      if let runId, let seal = event.data["child"]?["sealDigest"]?.stringValue {
-        checkSeal(seal, of: runId, event, at: last)
+      if let fault = fault(inEnd: event, ofRun: begun, at: last) {
+        levels[last].shift += 1
+        told.append(unseen(fault, Self.contradicted))
       }
       return
     }
@@ -311,14 +316,38 @@ public struct RunTreeReader {
       && parent["digest"]?.stringValue?.hasSameUTF8(as: start.payload.digest.hex) ?? false
   }
 
-  private mutating func checkSeal(
-    _ seal: String, of runId: String, _ event: Event, at last: Int
-  ) {
-    guard let path = Self.log(of: runId, in: folder), let tail = try? LogTail(path: path),
-      !tail.sealDigest.hex.hasSameUTF8(as: seal)
-    else { return }
-    levels[last].shift += 1
-    told.append(unseen("the log of the run \(runId) is not the one that its parent saw end"))
+  /// What a result says of the run that its call is and what does not fit the event that began it, or its own log; `nil`
+  /// where all of it fits.
+  private func fault(inEnd event: Event, ofRun begun: String?, at last: Int) -> String? {
+    let place = "event \(event.seq)"
+    guard let child = event.data["child"] else {
+      // Of a call that was cut off nobody saw the run end; a person, or who edits a fork, may say what became of it.
+      guard let begun, event.data["by"] == nil, levels[last].forkedFrom == nil,
+        event.data["status"] == "ok" || event.data["status"] == "returned"
+      else { return nil }
+      return "\(place) does not say how the run \(begun) ended"
+    }
+    let runId = child["runId"]?.stringValue ?? ""
+    guard let begun else {
+      return "\(place) ends the run \(runId) for a call that no event before it began as one"
+    }
+    guard runId.hasSameUTF8(as: begun) else {
+      return "\(place) ends the run \(runId), and its call began as the run \(begun)"
+    }
+    guard let end = try? ChildEnd(decoding: child.objectValue ?? [:]) else {
+      return "what \(place) says of the end of the run \(runId) cannot be read"
+    }
+    // That a log is not closed is said where it ends.
+    guard let path = Self.log(of: runId, in: folder), let tail = try? LogTail(path: path) else {
+      return nil
+    }
+    guard tail.sealDigest.hex.hasSameUTF8(as: end.sealDigest) else {
+      return "the log of the run \(runId) is not the one that its parent saw end in \(place)"
+    }
+    if let reason = tail.stop?.data["reason"]?.stringValue, reason != end.reason.rawValue {
+      return "the run \(runId) stopped as \(reason), and \(place) has it as \(end.reason.rawValue)"
+    }
+    return tail.fault(inTotals: end.totals.encoded, of: runId, in: place)
   }
 
   /// Says of the children that began, and whose logs were not there, that nobody knows what they did.
@@ -328,6 +357,11 @@ public struct RunTreeReader {
     for start in missing { tell("is not there", of: start, at: last) }
   }
 
+  /// What is not known where logs of one tree say different things: what they say was used no less than what was done.
+  static let contradicted: RecordedChannels = [
+    "calls": "partial", "model": "partial", "policy": "partial", "tools": "partial",
+  ]
+
   private mutating func tell(_ what: String, of start: Start, at last: Int) {
     levels[last].shift += 1
     told.append(
@@ -336,8 +370,10 @@ public struct RunTreeReader {
       ))
   }
 
-  private mutating func unseen(_ reason: String) -> Entry {
-    let payload = Unseen(.child, ["calls": "partial", "policy": "partial"], reason: reason)
+  private mutating func unseen(
+    _ reason: String, _ channels: RecordedChannels = ["calls": "partial", "policy": "partial"]
+  ) -> Entry {
+    let payload = Unseen(.child, channels, reason: reason)
     let (level, seq) = (levels[levels.count - 1], nextSeq)
     nextSeq += 1
     let event = Event(
@@ -365,5 +401,20 @@ public struct RunTreeReader {
       runId.utf8.allSatisfy({ $0.isLetterOrDigit || "-_".utf8.contains($0) })
     else { return nil }
     return folder + runId + LogFormat.suffix
+  }
+}
+
+extension LogTail {
+  /// What a log used that whoever saw its run end says otherwise; `nil` where both say the same, or one says nothing.
+  ///
+  /// - Parameters:
+  ///   - said: the totals in the log of the run that began it.
+  ///   - runId: the run whose log ends so.
+  ///   - place: where the totals stand.
+  func fault(inTotals said: JSONObject, of runId: String, in place: String) -> String? {
+    guard let own = summary["totals"]?.objectValue.flatMap({ try? Totals(decoding: $0) }),
+      let said = try? Totals(decoding: said), own != said
+    else { return nil }
+    return "the log of the run \(runId) says otherwise what it used than \(place) does"
   }
 }
