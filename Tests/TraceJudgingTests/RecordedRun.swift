@@ -88,6 +88,11 @@ struct RecordedRun {
     }
   }
 
+  mutating func ask(_ question: String) {
+    step += 1
+    append(.decision, DecisionPayload(.askHuman(question: question)).encoded)
+  }
+
   mutating func answer(_ text: String) {
     step += 1
     append(.decision, DecisionPayload(.answer(text: text, evidenceRefs: [])).encoded)

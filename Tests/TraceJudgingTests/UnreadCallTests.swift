@@ -102,6 +102,27 @@ struct UnreadCallTests {
     #expect(Judge.judge(events, against: expectations).outcomes.map(\.outcome) == [outcome])
   }
 
+  @Test(
+    "what was said to a person in a run that was only seen to go by may have been an answer",
+    arguments: [
+      (#"{"never":{"called":"*"},"after":{"answer":{"$regex":"."}}}"#, Outcome.unverifiable),
+      (#"{"never":{"called":"*"},"after":{"answer":{"$contains":"done"}}}"#, .pass),
+      (#"{"only":{"answer":{"$contains":"done"}}}"#, .unverifiable),
+      (#"{"eventually":{"answer":{"$contains":"done"}}}"#, .pass),
+    ])
+  func possibleAnswers(rule: String, outcome: Outcome) throws {
+    let expectations = try Expectations(parsing: ["time": [JSONValue(parsing: rule)]])
+    for isImport in [true, false] {
+      var run = RecordedRun(recorded: isImport ? ["model": "partial"] : [:])
+      run.ask("Which one?")
+      run.decide([.init("search")])
+      run.answer("done")
+      run.stop()
+      let judged = Judge.judge(run.events, against: expectations).outcomes.map(\.outcome)
+      #expect(judged == [isImport ? outcome : .pass])
+    }
+  }
+
   @Test("rules about time see the answer of whoever the agent's own conversation was handed to")
   func handedOver() throws {
     for isOfAgent in [true, false] {

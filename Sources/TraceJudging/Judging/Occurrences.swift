@@ -17,7 +17,7 @@ struct Occurrence {
   var answer: Trilean
   /// The events that show it.
   var events: [Int]
-  /// Whether there is such a place for certain: of a call, that it ran.
+  /// Whether there is such a place for certain: of a call, that it ran; of an answer, that it was one.
   var isThere = true
 
   /// Whether its place is known.
@@ -136,8 +136,8 @@ extension JudgedRun {
       return ofCalls + ofTasks
     case .reply: return gathered.replies.map { said($0, sort, moments) }
     case .answer:
-      return gathered.answers.filter { $0.by == nil }
-        .map { said($0, sort, moments) }
+      return gathered.answers.filter { $0.by == nil }.map { said($0, sort, moments) }
+        + possibleAnswers(sort, moments)
     case .stop:
       return gathered.stops.map { stop in
         Occurrence(
@@ -274,6 +274,18 @@ extension JudgedRun {
         default: return .no
         }
       })
+  }
+
+  /// What was said to a person in a run that somebody saw go by: only its place says there that it asks, and an answer
+  /// that the person replied to looks the same.
+  private func possibleAnswers(_ sort: Moment.Sort, _ moments: [Moment]) -> [Occurrence] {
+    guard view.trajectory.recorded["model"] != nil else { return [] }
+    return gathered.questions.filter { $0.by == "agent" }.map { question in
+      var place = said(question, sort, moments)
+      if place.answer == .yes { place.answer = .unknown }
+      place.isThere = false
+      return place
+    }
   }
 
   // MARK: Order
