@@ -76,6 +76,7 @@ struct CarriedRun: EventSource {
     if own?["partial"] == true { graph.unread.append(pointer) }
     if own?["answered"] == false { graph.hasNoAnswer = true }
     if own?["answerCut"] == true { graph.cutsAnswer = true }
+    if own?["runId"] != nil { graph.forgetRefusalsInWords() }
   }
 
   /// The run that spans carry in pieces.

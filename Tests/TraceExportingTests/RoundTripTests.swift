@@ -407,6 +407,24 @@ extension RoundTripTests {
   }
 
   @Test(
+    "a call whose result reads like a refusal ran by the lists that we export",
+    arguments: [ExportFormat.openAI, .anthropic])
+  func refusingWords(format: ExportFormat) throws {
+    let folder = try TemporaryFolder()
+    let call = ProposedCall(callId: "1.1.0", name: "look", input: ["a": 1])
+    let result = ToolResultPayload(
+      callId: "1.1.0", tool: "look", result: .ok(data: "User did not allow tool call"))
+    let log = try Self.log(
+      folder.path("words.jsonl.gz"),
+      [
+        (.modelResult, ModelResult(reply: ["text": "?"], inputTokens: 1).encoded),
+        (.decision, DecisionPayload(.tool([call]), modelResult: 1).encoded),
+        (.toolResult, result.encoded), (.stop, Stop(reason: .blocked, isFinal: true).encoded),
+      ])
+    #expect(try Self.back(log, format).calls.map(\.isExecuted) == [true])
+  }
+
+  @Test(
     "an answer of which only the beginning is there is not whole by any format",
     arguments: Exporting.carrying)
   func cutAnswers(format: ExportFormat) throws {

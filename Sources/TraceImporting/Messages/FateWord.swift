@@ -52,6 +52,17 @@ extension CallGraph {
       items[index] = .result(result)
     }
   }
+
+  /// Takes back what words in the place of results said, where they are the tools' own: of lists that we exported.
+  mutating func forgetRefusalsInWords() {
+    for index in items.indices {
+      guard case .result(var result) = items[index], result.extra["refusedBy"] == FateWord.source
+      else { continue }
+      result.status = .returned
+      result.extra["refusedBy"] = nil
+      items[index] = .result(result)
+    }
+  }
 }
 
 extension FateWord {
