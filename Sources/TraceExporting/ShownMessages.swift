@@ -11,20 +11,21 @@ struct ShownMessages {
   /// How many messages are not there.
   var omitted: Int
 
-  init(_ messages: [JSONValue]) {
+  /// - Parameter ids: the log's ids of calls by those of the model, for packets that know these alone.
+  init(_ messages: [JSONValue], ids: [String: String] = [:]) {
     var kept: [JSONValue] = []
     var bytes = 0
     var rest = messages[...]
     // What a model is told first, and what it was told last.
     if let first = rest.first, first["role"] == "system" {
-      let message = Self.message(first)
+      let message = Self.message(first, ids)
       bytes += CanonicalJSON.encode(message, form: .plain).count
       kept.append(message)
       rest = rest.dropFirst()
     }
     var last: [JSONValue] = []
     while let message = rest.last {
-      let converted = Self.message(message)
+      let converted = Self.message(message, ids)
       bytes += CanonicalJSON.encode(converted, form: .plain).count
       if bytes > Self.limitBytes, !last.isEmpty { break }
       last.append(converted)
@@ -52,21 +53,28 @@ struct ShownMessages {
   }
 
   /// A message of a packet with the parts that the conventions name.
-  private static func message(_ message: JSONValue) -> JSONValue {
+  private static func message(_ message: JSONValue, _ ids: [String: String]) -> JSONValue {
+    func id(of part: JSONValue) -> JSONValue? {
+      if let own = part["callId"] { return own }
+      guard let told = part["providerCallId"]?.stringValue else { return nil }
+      return .string(ids[told] ?? told)
+    }
     let parts = (message["content"]?.arrayValue ?? []).map { part -> JSONValue in
       switch part["type"]?.stringValue {
       case "text": return ["type": "text", "content": part["text"] ?? ""]
       case "reasoning": return ["type": "reasoning", "content": part["text"] ?? ""]
       case "tool_call":
-        return [
-          "type": "tool_call", "id": part["callId"] ?? "",
-          "name": part["name"] ?? "", "arguments": part["input"] ?? .null,
-        ]
+        return .object(
+          JSONObject(present: [
+            ("type", "tool_call"), ("id", id(of: part)), ("name", part["name"] ?? ""),
+            ("arguments", part["input"] ?? .null),
+          ]))
       case "tool_result":
-        return [
-          "type": "tool_call_response", "id": part["callId"] ?? "",
-          "response": part["data"] ?? part["reason"] ?? .null,
-        ]
+        return .object(
+          JSONObject(present: [
+            ("type", "tool_call_response"), ("id", id(of: part)),
+            ("response", part["data"] ?? part["reason"] ?? .null),
+          ]))
       default: return part
       }
     }

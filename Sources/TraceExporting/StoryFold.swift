@@ -6,6 +6,8 @@ struct StoryFold {
   private(set) var story = RunStory()
   private let showsContexts: Bool
   private var shown: ShownMessages?
+  /// The log's ids of calls by those of the model, which are all that the packets of an import know.
+  private var ids: [String: String] = [:]
   private var replies: [Int: ModelResult] = [:]
   private var hasTurn = false
   private var hasSystem = false
@@ -99,7 +101,7 @@ struct StoryFold {
               at: moment(of: event), role: .system, text: ShownMessages.text(of: message))))
       }
     }
-    if showsContexts { shown = ShownMessages(messages) }
+    if showsContexts { shown = ShownMessages(messages, ids: ids) }
   }
 
   private mutating func apply(reply event: Event) {
@@ -117,6 +119,11 @@ struct StoryFold {
   private mutating func apply(decision event: Event) {
     guard let payload = try? DecisionPayload(decoding: event.data) else { return }
     hasTurn = true
+    if showsContexts {
+      for call in payload.decision.calls {
+        if let told = call.providerCallId { ids[told] = call.callId }
+      }
+    }
     if payload.decision.calls.contains(where: { $0.input.isCutSomewhere }) {
       story.isPartial = true
     }

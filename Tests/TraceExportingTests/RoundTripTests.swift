@@ -406,6 +406,38 @@ extension RoundTripTests {
     #expect(after.answer == nil && after.stop?.reason == .blocked)
   }
 
+  @Test("a call that packets name as the model did is one call by a trace")
+  func callsInPackets() throws {
+    let folder = try TemporaryFolder()
+    let ids: [String?] = ["c1", nil]
+    for (index, id) in ids.enumerated() {
+      let call = ProposedCall(
+        callId: "1.1.0", name: "look", input: ["a": 1], providerCallId: "c1")
+      let result = ToolResultPayload(callId: "1.1.0", tool: "look", result: .ok(data: "seen"))
+      let told = JSONObject(present: [
+        ("type", "tool_result"), ("providerCallId", id.map(JSONValue.string)), ("data", "seen"),
+      ])
+      let asked: JSONValue = ["role": "user", "content": [["type": "text", "text": "Go"]]]
+      let shown: JSONValue = ["role": "user", "content": [.object(told)]]
+      let log = try Self.log(
+        folder.path("packets\(index).jsonl.gz"),
+        [
+          (.contextBuilt, ["runId": "r", "prompt": ["messages": [asked]]]),
+          (.modelResult, ModelResult(reply: ["text": "?"], inputTokens: 1).encoded),
+          (.decision, DecisionPayload(.tool([call]), modelResult: 2).encoded),
+          (.toolResult, result.encoded),
+          (.contextBuilt, ["runId": "r", "prompt": ["messages": [asked, shown]]]),
+          (.modelResult, ModelResult(reply: ["text": "Done"], inputTokens: 1).encoded),
+          (
+            .decision,
+            DecisionPayload(.answer(text: "Done", evidenceRefs: []), modelResult: 6).encoded
+          ),
+          (.stop, Stop(reason: .success, isFinal: true).encoded),
+        ])
+      #expect(try Self.back(log, .otlp).calls.map(\.tool) == ["look"])
+    }
+  }
+
   @Test(
     "a call whose result reads like a refusal ran by the lists that we export",
     arguments: [ExportFormat.openAI, .anthropic])
