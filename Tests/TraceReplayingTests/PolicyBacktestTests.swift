@@ -300,6 +300,24 @@ struct PolicyBacktestTests {
     #expect(strict.run(on: events(rule: "guard:x"), log: "log").count(to: .deny) == 1)
   }
 
+  @Test(
+    "of a call whose input the log holds only in part nobody says what the policy would",
+    arguments: [JSONValue.cut(bytes: 9, head: "/tm"), .lost("gone"), .string("/tmp")])
+  func unclear(input: JSONValue) throws {
+    let call = ProposedCall(callId: "1.1.0", name: "look", input: ["path": input])
+    let verdict = Verdict(
+      callId: "1.1.0", tool: "look", status: .deny, reason: "", ruleId: "no-looking")
+    let events = [
+      Event(
+        seq: 0, step: 1, type: .decision, runId: "r", data: DecisionPayload(.tool([call])).encoded),
+      Event(seq: 1, step: 1, type: .policyDecision, runId: "r", data: verdict.encoded),
+    ]
+    let found = PolicyBacktester(policy: Policy()).run(on: events, log: "log")
+    let isWhole = input == "/tmp"
+    #expect(found.unclear == (isWhole ? 0 : 1) && found.verdicts == (isWhole ? 1 : 0))
+    #expect(found.changed == (isWhole ? 1 : 0) && found.unjudged.isEmpty)
+  }
+
   @Test("calls without a recorded verdict are counted by what the policy says, a user's not at all")
   func unjudged() throws {
     func decision(

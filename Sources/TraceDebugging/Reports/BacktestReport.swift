@@ -18,10 +18,13 @@ public struct BacktestReport {
 
   /// The lines of the report.
   public func lines(for found: PolicyBacktest) -> [String] {
+    // What nobody could be asked about is not as before.
+    let isAllAsBefore = found.changed == 0 && found.unanswered == 0
     var lines = [
       "\(Figures.count(found.verdicts, "recorded verdict")) of \(Figures.count(found.logs, "run")): "
         + painter.paint(
-          "\(found.verdicts - found.changed) as before", found.changed == 0 ? .good : .faint)
+          "\(found.verdicts - found.changed - found.unanswered) as before",
+          isAllAsBefore ? .good : .faint)
     ]
     for (status, words, role) in Self.headings where found.count(to: status) > 0 {
       lines.append(painter.paint("  \(found.count(to: status)) \(words)", role))

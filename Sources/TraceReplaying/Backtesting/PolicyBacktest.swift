@@ -43,7 +43,7 @@ public struct PolicyBacktest: Sendable {
   public internal(set) var guarded = 0
   /// Those in which a fork asked again where policy had allowed: they are compared with `allow`.
   public internal(set) var askedByFork = 0
-  /// Verdicts whose call cannot be told, because its decision or a part of its input is lost.
+  /// Verdicts whose call cannot be told, because its decision or a part of its input is lost or cut.
   public internal(set) var unclear = 0
   /// Verdicts that an authorizer would give now that was not asked the same then; they are compared with nothing.
   public internal(set) var unanswered = 0

@@ -279,7 +279,7 @@ struct BacktestPass {
 }
 
 extension ProposedCall {
-  /// Whether a part of the input is lost, so that nobody knows which action it was.
+  /// Whether a part of the input is lost or cut, so that nobody knows which action it was.
   fileprivate var isUnclear: Bool { input.isLostInPart }
 }
 
@@ -287,7 +287,7 @@ extension JSONValue {
   /// Nests as deep as a value does, which a log bounds.
   fileprivate var isLostInPart: Bool {
     switch self {
-    case .lost: true
+    case .lost, .cut: true
     case .array(let elements): elements.contains(where: \.isLostInPart)
     case .object(let object): object.contains { $0.value.isLostInPart }
     default: false
