@@ -51,6 +51,8 @@ public enum RunRewriting {
 /// What of a run is not there any more, as packets name it.
 private struct Gone {
   private let callIds: Set<String>
+  /// Those calls by the model's own ids, which are all that the packets of an import know.
+  private let toldIds: Set<String>
   private let steps: Set<Int>
 
   init(_ run: RunParts, _ parts: [Int], _ places: [Int]) {
@@ -58,8 +60,27 @@ private struct Gone {
     var there: Set<Int> = []
     for place in places { there.insert(run.events[place].step) }
     steps = Set(run.events.map(\.step)).subtracting(there)
-    callIds = Set(
+    let callIds = Set(
       run.parts.indices.compactMap { isKept.contains($0) ? nil : run.parts[$0].callId })
+    self.callIds = callIds
+    var (gone, left): (Set<String>, Set<String>) = ([], [])
+    for event in run.events where event.type == .decision {
+      for call in event.data["calls"]?.arrayValue ?? [] {
+        guard let told = call["providerCallId"]?.stringValue else { continue }
+        if call["callId"]?.stringValue.map(callIds.contains) ?? false {
+          gone.insert(told)
+        } else {
+          left.insert(told)
+        }
+      }
+    }
+    toldIds = gone.subtracting(left)
+  }
+
+  /// Whether a part of a message speaks of a call that is gone.
+  private func isOfGone(_ part: JSONValue) -> Bool {
+    part["callId"]?.stringValue.map(callIds.contains)
+      ?? part["providerCallId"]?.stringValue.map(toldIds.contains) ?? false
   }
 
   private func isGone(_ ref: String) -> Bool {
@@ -98,7 +119,7 @@ private struct Gone {
     guard case .object(var object) = message, let items = object["content"]?.arrayValue else {
       return message
     }
-    let kept = items.filter { $0["callId"]?.stringValue.map { !callIds.contains($0) } ?? true }
+    let kept = items.filter { !isOfGone($0) }
     guard kept.count < items.count else { return message }
     if kept.isEmpty { return nil }
     object["content"] = .array(kept)

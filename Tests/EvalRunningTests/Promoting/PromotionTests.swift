@@ -304,4 +304,49 @@ struct PromotedFilesTests {
     }
     #expect(promoted >= 8)
   }
+
+  @Test("packets that name calls as the model did no longer speak of those that are left out")
+  func toldIds() throws {
+    func decided(_ tool: String, _ step: Int) -> (EventType, JSONObject) {
+      let call = ProposedCall(
+        callId: "\(step).1.0", name: tool, input: [:], providerCallId: "told-\(tool)")
+      return (.decision, DecisionPayload(.tool([call])).encoded)
+    }
+    func returned(_ tool: String, _ step: Int) -> (EventType, JSONObject) {
+      let result = ToolResultPayload(callId: "\(step).1.0", tool: tool, result: .ok(data: 1))
+      return (.toolResult, result.encoded)
+    }
+    func shown(_ tools: [String]) -> (EventType, JSONObject) {
+      let messages = tools.map { tool -> JSONValue in
+        let part: JSONValue = [
+          "type": "tool_result", "providerCallId": .string("told-\(tool)"), "data": 1,
+        ]
+        return ["role": "user", "content": [part]]
+      }
+      return (.contextBuilt, ["prompt": ["messages": .array(messages)]])
+    }
+    let told: [(EventType, JSONObject)] = [
+      (.runStarted, RunStarted(agentName: "a", goal: "g").encoded),
+      decided("look", 1), returned("look", 1), shown(["look"]), decided("rm", 2),
+      returned("rm", 2), shown(["look", "rm"]),
+      (.decision, DecisionPayload(.answer(text: "done", evidenceRefs: [])).encoded),
+      (.stop, Stop(reason: .success).encoded),
+    ]
+    let steps = [0, 1, 1, 2, 2, 2, 3, 3, 3]
+    let events = told.indices.map { index in
+      Event(
+        seq: index, step: steps[index], type: told[index].0, runId: "r", data: told[index].1)
+    }
+    let short = try #require(
+      ShortRun(of: events, breaking: try Expectations(parsing: ["toolsNotCalled": ["rm"]])))
+    #expect(short.calls.after == 1)
+    let packets = short.events.filter { $0.type == .contextBuilt }
+    #expect(!packets.isEmpty)
+    for packet in packets {
+      let text = CanonicalJSON.string(.object(packet.data), form: .plain)
+      #expect(!text.contains("told-look"))
+    }
+    #expect(
+      packets.contains { CanonicalJSON.string(.object($0.data), form: .plain).contains("told-rm") })
+  }
 }
