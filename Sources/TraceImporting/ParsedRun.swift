@@ -102,6 +102,11 @@ struct ParsedEnding: Hashable {
   /// The field of the source that says so, where it is one outside the messages.
   var field: JSONPointer?
 
+  /// Whether nothing says so but the form of the last reply.
+  var isByForm: Bool {
+    reason == .success && detail == StopDetail.finalAnswer && field == nil
+  }
+
   /// Whether it waits for a person: what was said last is a question, and no answer.
   var waitsForPerson: Bool { reason == .blocked && detail == StopDetail.human }
 }

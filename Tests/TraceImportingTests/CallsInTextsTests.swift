@@ -153,6 +153,19 @@ struct CallsInTextsTests {
     }
   }
 
+  @Test("a list whose last reply is a call that nobody read has no end, and no success")
+  func ending() throws {
+    for frame in [Self.frames[0], Self.frames[2]] {
+      for (text, stop) in [(Self.calls[0], nil), ("done", "success final_answer")]
+        as [(String, String?)]
+      {
+        let told = CanonicalJSON.string(.string(text), form: .plain)
+        let file = try ImportedFile(frame.text.replacing("TEXT", with: told), name: frame.name)
+        #expect(file.stop == stop, "\(text) in \(frame.text)")
+      }
+    }
+  }
+
   @Test("a text that speaks of calls, or shows one within what it says, is text")
   func text() throws {
     for frame in Self.frames {

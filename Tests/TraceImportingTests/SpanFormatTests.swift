@@ -262,6 +262,54 @@ struct SpanFormatTests {
     #expect(file.stop == nil)
   }
 
+  @Test(
+    "a reply that a limit cut may have asked for more, whatever another attribute tells of it",
+    arguments: ["gen_ai.output.messages", "events", "langfuse.observation.output", "output.value"])
+  func cutBeside(_ key: String) throws {
+    for mark in ["", "...", "…[truncated]"] {
+      var source = SpanSource.run()
+      source.spans[3].attributes["gen_ai.output.messages"] = nil
+      source.spans[3].attributes["gen_ai.completion.0.role"] = "assistant"
+      source.spans[3].attributes["gen_ai.completion.0.content"] = "done"
+      #expect(try source.imported().stop == "success final_answer")
+      source.spans[3].attributes[key] = .string(
+        #"[{"role":"assistant","content":"So, I wi"# + mark)
+      let file = try source.imported()
+      #expect(file.data(.runStarted).first?["recorded"]?["calls"] == "partial", "\(key) \(mark)")
+      #expect(file.stop == nil, "\(key) \(mark)")
+    }
+  }
+
+  @Test("the beginning of a list of parts in a message's place is no whole answer")
+  func cutParts() throws {
+    for (text, isPartial) in [
+      (#"[{"type":"text","text":"done"},{"type":"tool_u"#, true), ("[1] and [2]", false),
+      (#"{"answer": "do"#, false),
+    ] {
+      var source = SpanSource.run()
+      source.spans[3].attributes["gen_ai.output.messages"] = SpanSource.text([
+        ["role": "assistant", "content": .string(text)]
+      ])
+      let file = try source.imported()
+      let recorded = file.data(.runStarted).first?["recorded"]
+      #expect((recorded?["calls"] == "partial") == isPartial, "\(text)")
+    }
+  }
+
+  @Test("a call in what is left of JSON that a limit cut is marked where nobody read it")
+  func cutCall() throws {
+    for (tool, isPartial) in [("delete_all", true), ("look", false)] {
+      var source = SpanSource.run()
+      let text =
+        #"{"messages":[{"role":"assistant","tool_calls":[{"id":"c9","type":"function","function":{"name":"\#(tool)","arguments":"{\"id\":1,\"a"#
+      source.add(
+        "e1", under: "a1", "chain", 70...80,
+        ["openinference.span.kind": "CHAIN", "output.value": .string(text)])
+      let recorded = try source.imported().data(.runStarted).first?["recorded"]
+      #expect((recorded?["calls"] == "partial") == isPartial, "\(tool)")
+    }
+  }
+
   @Test("a root that failed, or never came, or a refusal, is no success")
   func ends() throws {
     var failed = SpanSource.run()

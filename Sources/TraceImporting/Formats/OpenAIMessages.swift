@@ -155,6 +155,8 @@ enum OpenAIMessages: FormatAdapter {
       run.ending =
         last.refusal.map { ParsedEnding(reason: .blocked, detail: $0) }
         ?? (extra.isOver ? FinishWord.ending(ofText: last.finish ?? extra.finish) : nil)
+      // What may be a call is no answer by its form.
+      if run.ending?.isByForm == true, !last.unread.isEmpty { run.ending = nil }
     }
     return run
   }

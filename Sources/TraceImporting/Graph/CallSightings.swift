@@ -67,13 +67,23 @@ struct CallSightings {
       }
     case .object(let object): look(at: object, textDepth: textDepth)
     case .string(let text):
-      guard opensTexts, textDepth == 0, Self.mayTellOfCalls(text), var told = JSONText.any(text)
-      else { return }
+      guard opensTexts, textDepth == 0, Self.mayTellOfCalls(text) else { return }
+      guard var told = JSONText.any(text) else { return lookAtCut(text) }
       // Some write a text of JSON as JSON once more.
       if let inner = told.stringValue { told = JSONText.parse(inner) ?? .null }
       look(at: told, textDepth: textDepth + 1)
+    case .cut(_, let head):
+      if opensTexts, textDepth == 0, Self.mayTellOfCalls(head) { lookAtCut(head) }
     default: break
     }
+  }
+
+  /// Looks at what is left of JSON that a limit cut. Nobody knows what a call in it was given.
+  private mutating func lookAtCut(_ text: String) {
+    guard let told = JSONText.beginning(of: text) else { return }
+    let count = all.count
+    look(at: told, textDepth: 1)
+    for index in all.indices.dropFirst(count) { all[index].call.input = nil }
   }
 
   private mutating func look(at object: JSONObject, textDepth: Int) {

@@ -59,7 +59,8 @@ extension CallsInTexts {
 }
 
 extension CallGraph {
-  /// Marks the replies whose text is a call, or ends with one, that was read nowhere in the run.
+  /// Marks the replies whose text is a call, or ends with one, that was read nowhere in the run, and takes back that it
+  /// ended well where the last is such a reply.
   mutating func markCallsInTexts() {
     guard mayCallInTexts else { return }
     var read: ReadCalls?
@@ -77,6 +78,8 @@ extension CallGraph {
       guard let pointer = reply.pointers.first, !calls.allSatisfy(known.hold) else { continue }
       reply.unread.append(pointer)
       items[index] = .reply(reply)
+      // What may be a call is no answer by its form.
+      if index == items.indices.last, ending?.isByForm == true { ending = nil }
     }
   }
 }

@@ -38,7 +38,9 @@ enum FinishWord {
     let byWord = ending(ofText: word, field: field)
     if byWord?.reason == .budgetExhausted { return byWord }
     if reply.isUnfinished { return nil }
-    return reply.calls.isEmpty && reply.text != .absent ? byWord : nil
+    // Where something in it may be a call that was not read, it may be no end.
+    let isAnswer = reply.calls.isEmpty && reply.unread.isEmpty && reply.text != .absent
+    return isAnswer ? byWord : nil
   }
 
   /// How a run ends whose last reply is text, by the word for how that ended; `nil` where that says nothing about it.

@@ -10,6 +10,8 @@ struct SpanContent {
   var finish: String?
   var model: String?
   var responseId: String?
+  /// Whether calls may have stood in what a limit cut of it, whatever else tells what was answered.
+  var mayLackCalls = false
 
   /// - Parameter records: the log records of the span.
   init(of span: TraceSpan, records: [TraceSpan.Event]) {
@@ -33,7 +35,9 @@ struct SpanContent {
         || $0.attributes["gen_ai.output.messages"] != nil
     }
     let holders = [span.attributes] + details.map(\.attributes)
-    outputs = best(holders.map { $0["gen_ai.output.messages"] }, at: span.pointer)
+    let told = holders.map { $0["gen_ai.output.messages"] }
+    outputs = best(told, at: span.pointer)
+    if outputs == nil, told.contains(where: JSONText.lacksEnd) { mayLackCalls = true }
     inputs = best(holders.map { $0["gen_ai.input.messages"] }, at: span.pointer)
     guard inputs != nil else { return }
     let system = holders.lazy.compactMap { $0["gen_ai.system_instructions"] }.first
@@ -62,9 +66,11 @@ struct SpanContent {
 
   /// The same events as a list in an attribute, as pydantic-ai's first version and Logfire write them.
   private mutating func readListed(_ span: TraceSpan) {
-    guard let told = span["events"],
-      let list = (told.stringValue.flatMap(JSONText.parse) ?? told).arrayValue
-    else { return }
+    guard let told = span["events"] else { return }
+    guard let list = (told.stringValue.flatMap(JSONText.parse) ?? told).arrayValue else {
+      if outputs == nil, JSONText.lacksEnd(told) { mayLackCalls = true }
+      return
+    }
     let events = list.compactMap { element -> TraceSpan.Event? in
       guard let body = element.objectValue else { return nil }
       let role = body["role"]?.stringValue.map { "gen_ai.\($0).message" }
@@ -90,7 +96,11 @@ struct SpanContent {
         var body = event.attributes
         if let inner = event.attributes["message"] {
           // What it asked for stood in what is gone.
-          if case .cut = inner { continue }
+          if JSONText.lacksEnd(inner) { mayLackCalls = true }
+          if case .cut = inner {
+            mayLackCalls = true
+            continue
+          }
           let parsed = inner.stringValue.flatMap(JSONText.parse) ?? inner
           body = parsed.objectValue ?? ["content": parsed]
           if let calls = event.attributes["tool_calls"], body["tool_calls"] == nil {
@@ -201,6 +211,7 @@ struct SpanContent {
           outputs = found.messages
           break
         }
+        if JSONText.lacksEnd(value) { mayLackCalls = true }
         if let text = value.stringValue, JSONText.parse(text) == nil {
           if Self.isObject(text) { continue }
           var message = ReadMessage(
@@ -332,6 +343,20 @@ struct SpanContent {
     if outputs?.allSatisfy({ $0.calls.isEmpty && Self.isPrinted($0.text) }) == true {
       outputs = nil
     }
+    let isCut = outputs?.contains {
+      Self.isCutMessage($0.text) || Self.isCutMessage($0.raw["parts"])
+    }
+    if isCut == true { mayLackCalls = true }
+  }
+
+  /// Whether a text is the beginning of a message, or of the parts of one, that a limit cut.
+  private static func isCutMessage(_ text: JSONValue?) -> Bool {
+    guard JSONText.lacksEnd(text) else { return false }
+    var head = text?.stringValue ?? ""
+    if case .cut(_, let beginning)? = text { head = beginning }
+    guard let told = JSONText.beginning(of: head) else { return false }
+    return told.arrayValue?.first?["type"]?.stringValue != nil
+      || MessageFinder.find(told, at: JSONPointer()) != nil
   }
 
   /// Whether a text is what a program prints of an object, in place of what the object holds.

@@ -13,6 +13,8 @@ struct SpanGraph {
 
     /// Whether the source tells what was answered.
     var isTold: Bool { content.outputs != nil }
+    /// Whether all of it is there.
+    var isWhole: Bool { isTold && !content.mayLackCalls }
     var calls: [GraphCall] { (content.outputs ?? []).flatMap(\.calls) }
   }
 
@@ -185,8 +187,9 @@ struct SpanGraph {
   /// What two spans tell of one call.
   private static func merged(_ left: ModelCall, _ right: ModelCall) -> ModelCall {
     // What made the outer one knows the call's id as the client does.
-    var call = left.isTold || !right.isTold ? left : right
-    let other = left.isTold || !right.isTold ? right : left
+    let isLeft = left.isWhole || !right.isWhole && (left.isTold || !right.isTold)
+    var call = isLeft ? left : right
+    let other = isLeft ? right : left
     call.span.start = min(left.span.start, right.span.start)
     call.span.end = max(left.span.end, right.span.end)
     call.agent = left.agent ?? right.agent

@@ -169,6 +169,7 @@ struct SpanItems {
       reply.failure = call.span.failure
       // What it asked for beside what is known, nobody saw.
       if !reply.isTold { unread.append(call.span.pointer) }
+      if reply.isTold, content.mayLackCalls { reply.unread.append(call.span.pointer) }
     }
     return reply
   }
