@@ -69,6 +69,8 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   case openCode = "opencode"
   /// Conversations as ChatGPT exports them.
   case chatgpt
+  /// Tasks of Cline and those that come from it, whose models call by tags.
+  case cline
   /// Sessions of pi.
   case pi
 
@@ -107,6 +109,7 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
     case .kimi: KimiCode.self
     case .openCode: OpenCode.self
     case .chatgpt: ChatGPT.self
+    case .cline: Cline.self
     case .pi: Pi.self
     }
   }
@@ -118,7 +121,7 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   static let guessingOrder: [ImportFormat] = [
     .tau2, .agentDojo, .otlp, .inspect, .mlflow, .langSmith, .openAIAgents, .braintrust, .opik,
     .weave, .datadog, .helicone, .posthog, .langfuse, .jaeger,
-    .copilot, .droid, .grok, .kimi, .openCode, .chatgpt,
+    .copilot, .droid, .grok, .kimi, .openCode, .chatgpt, .cline,
     .phoenix, .atof, .atif, .adk, .sweAgent, .geminiCli, .claudeCode, .codex, .pi, .openHands,
     .messages, .openAIMessages,
   ]

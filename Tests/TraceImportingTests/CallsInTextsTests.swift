@@ -147,7 +147,7 @@ struct CallsInTextsTests {
   func answeredCalls() throws {
     for (text, isPartial) in [("[tidy_up for 'a'] Result:\\nok", true), ("[1] Results", false)] {
       let file = try ImportedFile(
-        #"[{"role":"user","content":"q"},{"role":"assistant","content":"<tidy_up></tidy_up>"},{"role":"user","content":"\#(text)"},{"role":"assistant","content":"done"}]"#
+        #"[{"role":"user","content":"q"},{"role":"assistant","content":"I tidy up."},{"role":"user","content":"\#(text)"},{"role":"assistant","content":"done"}]"#
       )
       #expect((file.data(.runStarted).first?["recorded"]?["calls"] == "partial") == isPartial)
     }

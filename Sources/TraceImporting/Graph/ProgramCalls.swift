@@ -4,7 +4,7 @@ import AgentTrace
 /// the tools' names (Cline, Roo Code, Kilo Code), and agents that act by code (smolagents).
 enum ProgramCalls {
   /// The tools of coding agents that models call by tags. One that only asks or answers does nothing.
-  private static let tools: Set<String> = [
+  static let tools: Set<String> = [
     "access_mcp_resource", "apply_diff", "browser_action", "codebase_search", "delete_file",
     "edit_file", "execute_command", "fetch_instructions", "generate_image", "insert_content",
     "list_code_definition_names", "list_files", "load_mcp_documentation", "new_rule", "new_task",
