@@ -146,7 +146,7 @@ let package = Package(
       ],
       swiftSettings: library),
     .target(
-      name: "TraceImporting", dependencies: ["FilePaths", "AgentTrace", "TraceStorage"],
+      name: "TraceImporting", dependencies: ["FilePaths", "SQLite", "AgentTrace", "TraceStorage"],
       swiftSettings: library),
     .target(
       name: "TraceReceiving",
@@ -262,7 +262,7 @@ let package = Package(
     .testTarget(
       name: "TraceImportingTests",
       dependencies: [
-        "AgentTrace", "TraceStorage", "TraceJudging", "TraceImporting", "TestSupport",
+        "SQLite", "AgentTrace", "TraceStorage", "TraceJudging", "TraceImporting", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(

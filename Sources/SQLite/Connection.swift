@@ -12,6 +12,9 @@ package final class Connection {
   package enum Access: Sendable {
     /// The file has to be there, and stays as it is.
     case reading
+    /// The same, where nobody writes it meanwhile: no lock is taken, and no file is made beside it. What stands in another
+    /// file, as a log of writes, is not seen.
+    case readingWhatNobodyWrites
     /// The file is made where there is none.
     case writing
   }
@@ -35,10 +38,12 @@ package final class Connection {
     let way =
       switch access {
       case .reading: SQLITE_OPEN_READONLY
+      case .readingWhatNobodyWrites: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
       case .writing: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
       }
     var opened: OpaquePointer?
-    let code = path.withPath { sqlite3_open_v2($0, &opened, way | SQLITE_OPEN_NOMUTEX, nil) }
+    let name = access == .readingWhatNobodyWrites ? Self.unchanging(path) : path
+    let code = name.withPath { sqlite3_open_v2($0, &opened, way | SQLITE_OPEN_NOMUTEX, nil) }
     guard code == SQLITE_OK, let opened else {
       let error = SQLiteError(code, of: opened, purpose: purpose)
       // Also what could not be opened takes room.
@@ -46,12 +51,27 @@ package final class Connection {
       throw error
     }
     handle = opened
-    isForReading = access == .reading
+    isForReading = access != .writing
     // From here on deinit closes it.
     try check(sqlite3_extended_result_codes(handle, 1), purpose)
     let milliseconds = min(max(busySeconds * 1_000, 0), Double(Int32.max))
     try check(sqlite3_busy_timeout(handle, Int32(milliseconds)), purpose)
     try check(csqlite_refuse_double_quoted_text(handle), purpose)
+  }
+
+  /// The address of a file that nobody writes (https://sqlite.org/uri.html).
+  private static func unchanging(_ path: String) -> String {
+    let digits = Array("0123456789ABCDEF".utf8)
+    var name: [UInt8] = []
+    path.withPath { start in
+      var place = start
+      while place.pointee != 0 {
+        let byte = UInt8(bitPattern: place.pointee)
+        name += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        place += 1
+      }
+    }
+    return "file:" + String(decoding: name, as: UTF8.self) + "?immutable=1"
   }
 
   deinit { sqlite3_close_v2(handle) }

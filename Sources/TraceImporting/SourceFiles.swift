@@ -114,7 +114,9 @@ package struct SourceFiles {
 
   private static func isNamedAsTrace(_ name: String) -> Bool {
     let name = name.lowercased()
+    // Databases are of all kinds of programs.
     return endings.contains(where: name.hasSuffix)
+      || name.hasPrefix("opencode") && name.hasSuffix(".db")
   }
 
   /// Whether the headers of a request stand beside what may be its body.

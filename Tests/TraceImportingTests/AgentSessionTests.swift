@@ -292,6 +292,9 @@ struct AgentSessionTests {
   func storedByOpenCode() throws {
     let folder = try TemporaryFolder()
     for (name, text) in Self.stored { try folder.write("in/storage/\(name)", text) }
+    // Of the project there is nothing to import.
+    try folder.write(
+      "in/storage/project/p.json", #"{"id":"p","worktree":"/x","time":{"created":1}}"#)
     var reports: [ImportReport] = []
     try Importer(format: nil, output: "\(folder.path)/out").run(paths: ["\(folder.path)/in"]) {
       reports.append($0)

@@ -22,20 +22,30 @@ extension AgentSessions {
 
   static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
     try check(document, expecting: "a session of \(format.rawValue)")
-    return [
-      SourceRun(index: nil) { () throws(ImportError) in
-        var graph = CallGraph(format: format)
-        let lines = SourceLines(document, keys: listKeys).withoutRepeats
-        graph.unread = lines.unread
-        read(lines, into: &graph)
-        guard !graph.items.isEmpty else { throw ImportError(.noMessages) }
-        graph.tellFates()
-        graph.agentName = format.rawValue
-        graph.modelName = graph.modelName ?? graph.firstModel
-        graph.ending = graph.endingByRefusal ?? graph.ending
-        return graph
-      }
-    ]
+    return [run(of: document, below: JSONPointer(), index: nil)]
+  }
+
+  /// The run of one session.
+  ///
+  /// - Parameters:
+  ///   - document: what holds its lines.
+  ///   - pointer: where that stands in its file.
+  ///   - index: its number, where the file holds several.
+  static func run(
+    of document: SourceDocument, below pointer: JSONPointer, index: Int?
+  ) -> SourceRun {
+    SourceRun(index: index) { () throws(ImportError) in
+      var graph = CallGraph(format: format)
+      let lines = SourceLines(document, keys: listKeys, below: pointer).withoutRepeats
+      graph.unread = lines.unread
+      read(lines, into: &graph)
+      guard !graph.items.isEmpty else { throw ImportError(.noMessages) }
+      graph.tellFates()
+      graph.agentName = format.rawValue
+      graph.modelName = graph.modelName ?? graph.firstModel
+      graph.ending = graph.endingByRefusal ?? graph.ending
+      return graph
+    }
   }
 }
 

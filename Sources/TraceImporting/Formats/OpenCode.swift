@@ -2,7 +2,7 @@ import AgentTrace
 
 /// Sessions of opencode, as `opencode export` writes them: `{"info","messages":[{"info":{"role",…},"parts":[…]}]}`, or the
 /// messages alone; or the parts a line each, as `opencode run --format json` prints them; or as it keeps them, each message
-/// and each part a file.
+/// and each part a file, or a row of its database.
 enum OpenCode: AgentSessions {
   static let format = ImportFormat.openCode
   static let summary = FormatSummary(
@@ -14,6 +14,28 @@ enum OpenCode: AgentSessions {
   private static let silent: Set<String> = [
     "agent", "file", "patch", "reasoning", "retry", "snapshot", "step-finish",
   ]
+
+  static func recognizes(_ document: SourceDocument) -> Bool {
+    sessions(in: document) != nil || SourceLines.begin(document, keys: listKeys, with: isMark)
+  }
+
+  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+    try check(document, expecting: "a session of \(format.rawValue)")
+    guard let sessions = sessions(in: document) else {
+      return [run(of: document, below: JSONPointer(), index: nil)]
+    }
+    return sessions.enumerated().map { index, session in
+      run(
+        of: .value(session),
+        below: JSONPointer(tokens: [OpenCodeDatabase.key, String(index)]), index: index)
+    }
+  }
+
+  /// The sessions of a database.
+  private static func sessions(in document: SourceDocument) -> [JSONValue]? {
+    guard case .value(let value) = document else { return nil }
+    return value[OpenCodeDatabase.key]?.arrayValue
+  }
 
   static func isMark(_ line: JSONValue) -> Bool {
     isMessage(line) || isPrinted(line) || StoredSession.isMessage(line)

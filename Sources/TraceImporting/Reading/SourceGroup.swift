@@ -30,6 +30,8 @@ struct SourceGroup {
     for file in files {
       // Headers are read with their body.
       if file.path.hasSuffix(SourceFiles.headersEnding), files.count > 1 { continue }
+      // Where a project lies says nothing of its sessions.
+      if stored.isOfProject(file.relativePath) { continue }
       let (key, kind) =
         stored.session(of: file.relativePath).map { ($0, .pieces) }
         ?? key(of: file, stems, among: names)
@@ -114,6 +116,8 @@ struct SourceGroup {
     private var byParts: [String: String] = [:]
     /// The places of their logs.
     private var places: Set<String> = []
+    /// The folders in which what is known of their projects stands.
+    private var projects: Set<String> = []
 
     init(_ names: Set<String>) {
       for name in names {
@@ -125,7 +129,13 @@ struct SourceGroup {
         let place = root + parts[parts.count - 2] + ".json"
         byParts["\(root)part/\(parts[parts.count - 1].dropLast(5))"] = place
         places.insert(place)
+        projects.insert(root + "project")
       }
+    }
+
+    /// Whether a file says of a project beside sessions what it is called and where it lies.
+    func isOfProject(_ name: String) -> Bool {
+      name.hasSuffix(".json") && projects.contains(folder(of: name))
     }
 
     /// The session that a file belongs to; `nil` for one of none.
@@ -169,6 +179,8 @@ struct SourceGroup {
       let content: SourceDocument
       if kind == .bodies {
         content = try RequestBody(of: file).document(bytes)
+      } else if OpenCodeDatabase.isOne(bytes) {
+        content = try OpenCodeDatabase.document(file.path)
       } else if Zip.isOne(bytes) {
         content = try Self.members(of: try Zip(bytes))
       } else {
