@@ -231,6 +231,23 @@ struct MessageListTests {
     #expect(file.logs.count == 1 && file.stop == (isOver ? "success final_answer" : nil), "\(text)")
   }
 
+  @Test("a checkpoint of LangGraph holds its messages, and says of no run that it is over")
+  func checkpoint() throws {
+    let file = try ImportedFile(
+      #"""
+      {"v":1,"ts":"2025-01-01T00:00:00+00:00","id":"x","channel_values":{"messages":[
+       {"type":"human","content":"q"},
+       {"type":"ai","content":"","tool_calls":[{"name":"look","args":{"id":7},"id":"c","type":"tool_call"}]},
+       {"type":"tool","content":"r","tool_call_id":"c","name":"look"},{"type":"ai","content":"done"}]},
+       "channel_versions":{"messages":"3"},"versions_seen":{"agent":{"messages":"2"}}}
+      """#)
+    #expect(file.reports.map(\.format) == [.messages], "\(file.errors)")
+    #expect(file.data(.decision).first?["calls"]?[0]?["input"] == ["id": 7])
+    #expect(file.data(.toolResult).map { $0["data"] } == ["r"])
+    #expect(file.data(.runStarted).first?["recorded"]?["calls"] == nil)
+    #expect(file.stop == nil)
+  }
+
   @Test(
     "what stands beside a list, or in an account of the run there, may say that it did not end by itself",
     arguments: [

@@ -173,11 +173,13 @@ enum MessageLists: FormatAdapter {
     "messages", "input_items", "contents", "history", "items", "input", "output", "system",
     "instructions", "system_instruction", "systemInstruction", "choices", "candidates", "content",
     "tools", "config", "generations", "conversation", "kwargs", "role", "parts", "response",
+    "channel_values",
   ]
   private static let quiet: Set<String> = [
     "usage", "metadata", "usageMetadata", "usage_metadata", "tags", "generationConfig",
     "llm_output", "env",
-    "incomplete_details", "reasoning", "text", "tool_choice", "toolConfig",
+    "incomplete_details", "reasoning", "text", "tool_choice", "toolConfig", "channel_versions",
+    "versions_seen",
   ]
 
   private static func run(_ value: JSONValue, at pointer: JSONPointer) throws(ImportError)

@@ -254,7 +254,8 @@ extension JSONObject {
   /// Whether what stands beside a list of messages says neither that the run failed nor that it waits for somebody, as
   /// LangGraph's states do, and is to go on from there.
   var isOver: Bool {
-    (self["__interrupt__"]?.saysNothing ?? true) && !isBrokenOff
+    // A checkpoint of LangGraph is kept after each step, the last as the others.
+    (self["__interrupt__"]?.saysNothing ?? true) && self["channel_versions"] == nil && !isBrokenOff
       && !Self.accounts.contains { self[$0]?.objectValue?.isBrokenOff ?? false }
   }
 

@@ -278,7 +278,7 @@ enum MessageFinder {
 
   private static let wrapKeys = [
     "output", "result", "update", "response", "kwargs", "message", "data", "return_value", "value",
-    "llm_request", "state",
+    "llm_request", "state", "channel_values",
   ]
 
   private static func wrapped(
