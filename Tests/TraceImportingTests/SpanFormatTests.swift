@@ -296,6 +296,20 @@ struct SpanFormatTests {
     }
   }
 
+  @Test(
+    "what a tool gave back is cut where it is JSON without its end, with a mark behind it or none",
+    arguments: [
+      (#"{"rows":[1,2],"#, true), (#"{"rows":[1,2],..."#, true),
+      (#"{"rows":["a"...[truncated]"#, true),
+      (#"{"a":1} {"b":2}"#, false), ("[1] and [2]", false),
+    ])
+  func cutResult(_ text: String, _ isCut: Bool) throws {
+    var source = SpanSource.run()
+    source.spans[2].attributes["gen_ai.tool.call.result"] = .string(text)
+    let data = try source.imported().data(.toolResult).first?["data"]
+    #expect((data?.typeName == "cut") == isCut, "\(text)")
+  }
+
   @Test("a call in what is left of JSON that a limit cut is marked where nobody read it")
   func cutCall() throws {
     for (tool, isPartial) in [("delete_all", true), ("look", false)] {

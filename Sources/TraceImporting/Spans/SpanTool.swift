@@ -145,7 +145,7 @@ struct SpanTool {
     }
     if let parsed = JSONText.parse(text) {
       if let object = parsed.objectValue { takeMessage(object) }
-    } else if SpanContent.isObject(text), JSONText.isCut(text) {
+    } else if SpanContent.isObject(text), JSONText.isCut(text) || JSONText.lacksEnd(value) {
       data = .cut(text)
     }
   }
