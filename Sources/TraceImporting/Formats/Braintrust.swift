@@ -50,7 +50,11 @@ enum Braintrust: SpanFormatAdapter {
     let rows = rows(of: document, into: &set)
     let scorers = belowScorers(rows)
     var spans: [TraceSpan] = []
-    for (row, isScorer) in zip(rows, scorers) where !isScorer {
+    for (row, isScorer) in zip(rows, scorers) {
+      guard !isScorer else {
+        set.leftOut.append(row.place)
+        continue
+      }
       spans.append(span(row))
       // Of another word nobody knows whether it is a call.
       if let type = row.type, kinds[type] == nil {

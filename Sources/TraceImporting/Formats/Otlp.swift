@@ -105,6 +105,7 @@ enum SpanFormats {
         var graph = SpanGraph.graph(
           of: spans, records: set.records, contents: contents, format: format)
         graph.unread += set.unread
+        graph.leftOut = Set(asRead.leftOut)
         // What the file does not hold of a trace may be calls.
         if spans.isOpen(in: set) { graph.mayGoOn = true }
         graph.unread += spans.filter { $0["agent_eval.partial"]?.boolValue == true }.map(\.pointer)

@@ -41,7 +41,9 @@ enum Weave: SpanFormatAdapter {
         set.addUnread(value, at: pointer)
       }
     }
-    try set.add(WeaveTree(calls).spans.takingAskedStepsAsTools)
+    let tree = WeaveTree(calls)
+    set.leftOut = tree.scorerPlaces
+    try set.add(tree.spans.takingAskedStepsAsTools)
     return set
   }
 
@@ -155,6 +157,11 @@ private struct WeaveTree {
       let isModel = calls[place].tellsOfModel && !hasModelBelow.contains(place)
       return span(calls[place], isModel: isModel, of: example.map { calls[$0] })
     }
+  }
+
+  /// Where the calls stand that are scorers'.
+  var scorerPlaces: [JSONPointer] {
+    calls.indices.filter(isOfScorer).map { calls[$0].place }
   }
 
   /// Whether a call is a scorer's, or stands below one that is: by its name or mark, or as what an example did after what

@@ -18,6 +18,8 @@ struct CallGraph {
   var ending: ParsedEnding?
   /// Where something stands that no rule of the format covers, and that may be a call; items have their own.
   var unread: [JSONPointer] = []
+  /// Where calls that are seen are known to be none of the run's.
+  var leftOut: Set<JSONPointer> = []
   /// What the source speaks of and does not hold.
   var missing: [MissingPart] = []
   /// Whether a call may have made others, of an agent that is a tool, that stand in another source.

@@ -107,7 +107,7 @@ extension CallGraph {
     for sighting in sightings where unread.count < Self.markLimit {
       let isRead = verdicts[sighting.call] ?? read.hold(sighting.call)
       verdicts[sighting.call] = isRead
-      if !isRead, !sighting.pointer.isBelow(marked) {
+      if !isRead, !sighting.pointer.isBelow(marked), !sighting.pointer.isBelow(leftOut) {
         marked.insert(sighting.pointer)
         unread.append(sighting.pointer)
       }

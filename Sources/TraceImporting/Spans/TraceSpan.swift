@@ -99,6 +99,8 @@ struct SpanSet {
   private var recordsOfNoTrace: [String: [TraceSpan.Event]] = [:]
   /// Where something stands that is no span and may be a call.
   var unread: [JSONPointer] = []
+  /// Where stands what is known to be no part of any run, as what scorers did: a call that is seen there is none of theirs.
+  var leftOut: [JSONPointer] = []
 
   private var unreadValues: Set<JSONValue> = []
 
