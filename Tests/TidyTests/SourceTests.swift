@@ -134,8 +134,9 @@ struct SourceTests {
     let declaration =
       #/^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:public|open)\s+(?:\w+(?:\(\w+\))?\s+)*?(struct|enum|class|actor|protocol|func|typealias|var|let|init|subscript)\b[?\s]*`?(\w*)/#
     return source.lines.enumerated().compactMap { index, line in
-      guard line.contains("public ") || line.contains("open "),
-        let match = line.firstMatch(of: declaration), !isDocumented(index, in: source)
+      // Most are documented: the expression is for the rest.
+      guard line.contains("public ") || line.contains("open "), !isDocumented(index, in: source),
+        let match = line.firstMatch(of: declaration)
       else { return nil }
       let name = match.2.isEmpty ? String(match.1) : String(match.2)
       if match.1 == "func", match.2.isEmpty { return nil }
@@ -184,13 +185,16 @@ struct SourceTests {
     var undocumented: [String] = []
     var current: String?
     for (index, line) in source.lines.enumerated() {
-      if let match = line.firstMatch(of: #/^public protocol (\w+)/#), !line.contains("}") {
+      if line.hasPrefix("public protocol "), !line.contains("}"),
+        let match = line.firstMatch(of: #/^public protocol (\w+)/#)
+      {
         current = String(match.1)
       }
       if line.hasPrefix("}") { current = nil }
+      guard let current else { continue }
       let requirement =
         #/^  (?:static |mutating )*(func|var|init|subscript|associatedtype)\b ?(\w*)/#
-      guard let current, let match = line.firstMatch(of: requirement) else { continue }
+      guard let match = line.firstMatch(of: requirement) else { continue }
       let name = match.2.isEmpty ? String(match.1) : String(match.2)
       if isDocumented(index, in: source) {
         all[current, default: []].insert(name)
