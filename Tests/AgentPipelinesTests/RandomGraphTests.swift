@@ -8,7 +8,7 @@ import Testing
 @Suite("Random pipelines against a plain oracle")
 struct RandomGraphTests {
   /// How many graphs; all with `--long`.
-  private static let count = TestRun.count(200, long: 10_000)
+  private static let count = TestRun.count(200, long: 4_000)
 
   private static func world(seed: UInt64) throws -> (RandomPipeline, PipelineWorld) {
     let random = RandomPipeline(seed: seed)

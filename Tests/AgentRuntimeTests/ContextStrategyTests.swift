@@ -64,7 +64,7 @@ struct ContextStrategyTests {
   @Test("random packets are rebuilt from the log, keep to their budget, and tell of each item once")
   func packets() async throws {
     var seen: [String: Int] = [:]
-    for seed in 0..<UInt64(TestRun.count(210, long: 8_000)) {
+    for seed in 0..<UInt64(TestRun.count(210, long: 3_000)) {
       let agent = try Self.agent(seed: seed)
       let events = try await agent.run().events
       let assembler = ContextAssembler(agent: agent)

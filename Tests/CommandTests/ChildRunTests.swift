@@ -178,7 +178,7 @@ private struct Office {
 
 @Suite("Agents that call agents, as a user runs them", .serialized)
 struct ChildRunTests {
-  private static let kills = TestRun.isLong ? 250 : 8
+  private static let kills = TestRun.isLong ? 120 : 8
 
   @Test(
     "killed at any moment and resumed, a tree of runs has each effect once and asks nothing twice",

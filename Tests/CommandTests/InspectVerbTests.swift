@@ -117,7 +117,7 @@ struct InspectVerbTests {
     let all = ["runs", "forks", "context-runs", "policy-runs", "format-1"].flatMap {
       Project.files(below: "Fixtures/\($0)", ending: ".jsonl.gz")
     }.map(Project.path)
-    for round in 0..<(TestRun.isLong ? 300 : 12) {
+    for round in 0..<(TestRun.isLong ? 120 : 12) {
       let count = Int.random(in: 1...all.count, using: &generator)
       let chosen = all.shuffled(using: &generator).prefix(count)
       for (number, path) in chosen.enumerated() {

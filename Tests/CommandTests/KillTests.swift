@@ -166,7 +166,7 @@ struct KillTests {
     }
     var generator = Seeded(seed: 7)
     var (unborn, cut, ended, events) = (0, 0, 0, 0)
-    let kills = TestRun.count(20, long: 1000)
+    let kills = TestRun.count(20, long: 500)
     // On a busy machine many a kill comes when all is over; then others are tried.
     for number in 0..<(5 * kills) where number < kills || cut <= kills / 4 {
       let size = Int.random(in: 0..<sizes.count, using: &generator)

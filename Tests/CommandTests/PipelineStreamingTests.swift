@@ -186,7 +186,7 @@ struct PipelineStreamingTests {
     }
     let whole: JSONValue = ["a", "b", "c"]
     var random = Seeded(seed: 5)
-    for round in 0..<TestRun.count(4, long: 60) {
+    for round in 0..<TestRun.count(4, long: 30) {
       let folder = try make()
       let milliseconds = round == 0 ? 60_000 : Int.random(in: 50...600, using: &random)
       try await shell(

@@ -146,7 +146,7 @@ struct PipelineVerbTests {
   func killed() async throws {
     var random = Seeded(seed: 11)
     var interrupted = 0
-    for _ in 0..<TestRun.count(5, long: 300) {
+    for _ in 0..<TestRun.count(5, long: 100) {
       let folder = try Self.makeFolder(Self.world(seconds: "0.1"))
       let log = folder.path("r.jsonl.gz")
       let milliseconds = Int.random(in: 20...450, using: &random)

@@ -12,9 +12,9 @@ import TraceStorage
 @Suite("A run and the agents that it calls")
 struct RunTreeTests {
   static let isLong = TestRun.isLong
-  static let seeds = Array(1...(isLong ? 10_000 : 40))
+  static let seeds = Array(1...(isLong ? 2_000 : 40))
   /// How many of them what is dear is tried of.
-  private static let few = isLong ? 1_500 : 40
+  private static let few = isLong ? 600 : 40
   /// Into how many parts, side by side, the trees of a full proof are cut.
   static let parts = isLong ? 16 : 1
 

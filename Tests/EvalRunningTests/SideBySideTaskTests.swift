@@ -170,7 +170,7 @@ struct SideBySideTaskTests {
   func isSoInEachOrder() async throws {
     var random = SeededGenerator(seed: 5)
     var (sure, open, exact, whole) = (0, 0, 0, 0)
-    for seed in 0..<TestRun.count(14, long: 140) {
+    for seed in 0..<TestRun.count(14, long: 100) {
       func tool() -> String { ["a", "b", "c", "fail"].randomElement(using: &random) ?? "a" }
       let most = seed.isMultiple(of: 2) ? 1 : 3
       let plan = Plan(

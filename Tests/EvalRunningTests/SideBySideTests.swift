@@ -124,7 +124,7 @@ struct SideBySideTests {
   func isSoInEachOrder() async throws {
     var random = SeededGenerator(seed: 11)
     var (sure, open) = (0, 0)
-    for seed in 0..<TestRun.count(24, long: 240) {
+    for seed in 0..<TestRun.count(24, long: 120) {
       let calls = (0..<3).map { _ in
         (0..<Int.random(in: 0...1, using: &random)).map { _ in
           ["a", "b", "c"].randomElement(using: &random) ?? "a"
@@ -142,7 +142,7 @@ struct SideBySideTests {
       let (head, children, rest) = Self.pieces(row)
       try #require(said.count == Self.rules.count)
       var seen = try SeenOutcomes(of: Self.rules)
-      let limit = TestRun.count(1_000, long: 40_000)
+      let limit = TestRun.count(1_000, long: 8_000)
       try Self.forEachOrder(of: children, limit: limit, &random) { told in
         let events = (head + told + rest).enumerated().map { seq, event in
           var event = event

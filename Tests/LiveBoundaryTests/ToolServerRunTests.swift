@@ -166,7 +166,7 @@ struct ToolServerRunTests {
       "\n",
       "\u{feff}", "\"nextCursor\":\"\"", "é",
     ]
-    for round in 0..<TestRun.count(5, long: 25) {
+    for round in 0..<TestRun.count(5, long: 12) {
       var text = ""
       for _ in 0..<Int.random(in: 1...60, using: &random) {
         text += pieces.randomElement(using: &random) ?? ""

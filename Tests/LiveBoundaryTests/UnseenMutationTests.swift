@@ -66,7 +66,7 @@ struct UnseenMutationTests {
     arguments: forms)
   func mutated(_ form: Form) async throws {
     var random = Seeded(seed: 22)
-    for round in 0..<TestRun.count(1_500, long: 30_000) {
+    for round in 0..<TestRun.count(1_500, long: 12_000) {
       let sample = ReplySample(form.dialect, isStream: form.isStream, &random)
       if round < 20 {
         // The reply as it is shows the call, and nothing beside it is unknown.

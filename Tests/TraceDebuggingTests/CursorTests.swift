@@ -114,7 +114,7 @@ struct CursorTests {
   func states(log: RecordedLog) throws {
     var generator = Seeded(seed: UInt64(log.file.utf8.count))
     let expected = try log.folded()
-    try Self.check(log.path, expected, jumps: TestRun.count(12, long: 500), &generator)
+    try Self.check(log.path, expected, jumps: TestRun.count(12, long: 150), &generator)
     try Self.checkSteps(log.path, expected, sample: 100, &generator)
     let cursor = try RunCursor(path: log.path)
     try cursor.goToEnd()
@@ -138,8 +138,8 @@ struct CursorTests {
       to: path, events: count, using: &generator, closes: closes, textBytes: 16_000)
     let expected = try foldedLog(path)
     #expect(expected.count >= count)
-    try Self.check(path, expected, jumps: TestRun.count(15, long: 500), &generator)
-    try Self.checkSteps(path, expected, sample: TestRun.count(10, long: 500), &generator)
+    try Self.check(path, expected, jumps: TestRun.count(15, long: 150), &generator)
+    try Self.checkSteps(path, expected, sample: TestRun.count(10, long: 150), &generator)
   }
 
   @Test("events larger than the window may hold are given up and read again")

@@ -32,7 +32,7 @@ struct ReexecutionTests {
     let (events, agent) = (try fixture.events(), try fixture.agent())
     let cuts = Array(1..<events.count)
     var generator = Seeded(seed: UInt64(events.count))
-    for count in cuts.shuffled(using: &generator).prefix(TestRun.count(8, long: 200)) {
+    for count in cuts.shuffled(using: &generator).prefix(TestRun.count(8, long: 100)) {
       let reexecution = try await Self.reexecute(
         Array(events.prefix(count)), with: agent, in: folder, named: "cut-\(count)", closes: false)
       #expect(reexecution.divergence == nil, "\(count) events")
@@ -223,7 +223,7 @@ struct ReexecutionTests {
     let folder = try TemporaryFolder()
     let (events, agent) = (try fixture.events(), try fixture.agent())
     var generator = Seeded(seed: UInt64(fixture.name.utf8.count))
-    for round in 0..<TestRun.count(6, long: 200) {
+    for round in 0..<TestRun.count(6, long: 80) {
       var changed = events
       for _ in 0..<Int.random(in: 1...3, using: &generator) {
         let index = Int.random(in: 1..<changed.count, using: &generator)

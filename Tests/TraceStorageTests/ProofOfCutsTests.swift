@@ -123,7 +123,7 @@ struct ManyBlocks {
 struct ProofOfCutsTests {
   /// What a cut costs grows with the log, and so does their number.
   /// Fewer where every byte is a cut: each costs as much as the log is long.
-  private static let eventCount = isLongRun ? 240 : 400
+  private static let eventCount = isLongRun ? 160 : 400
 
   /// The lines and events read of a file must be exactly the first so many.
   private static func read(
@@ -247,7 +247,7 @@ struct ProofOfCutsTests {
 
   private static func everyCut(of log: ManyBlocks, part: Int) throws {
     let folder = try TemporaryFolder()
-    try #require(log.members.count > 20 && log.isEvent.count(where: { $0 }) == Self.eventCount)
+    try #require(log.members.count > 8 && log.isEvent.count(where: { $0 }) == Self.eventCount)
     let inflater = try #require(Inflater())
     let room = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 20)
     defer { room.deallocate() }
