@@ -36,7 +36,10 @@ struct ShownPartsTests {
     var parts = ShownParts()
     let numbers = JSONValue.array(Array(repeating: 10, count: 60_000))
     let messages: [JSONValue] = (0..<6).map {
-      ["role": "tool", "content": [["type": "tool_result", "callId": "c\($0)", "data": numbers]]]
+      [
+        "role": "tool",
+        "content": [["type": "tool_result", "callId": .string("c\($0)"), "data": numbers]],
+      ]
     }
     let shown = parts.bounded(messages)
     #expect(shown.prefix(2).elementsEqual(messages.prefix(2)))
