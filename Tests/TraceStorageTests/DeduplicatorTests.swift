@@ -53,6 +53,21 @@ struct DeduplicatorTests {
     #expect(lines[1] == #"{"text":{"$same":"0/a"}}"#)
   }
 
+  @Test("a text is said again where a reference to it would be longer, behind keys of any length")
+  func longKeys() {
+    let key = String(repeating: "k", count: 20_000)
+    let quotes = String(repeating: "\"", count: 200)
+    let texts = JSONValue.array((0..<50).map { .string("\($0) " + Self.long) })
+    let cases: [(JSONObject, Bool)] = [
+      (["a": texts], true), ([key: texts], false), ([quotes: .string(Self.long)], false),
+    ]
+    for (data, isSame) in cases {
+      let lines = Self.lines([(.humanReplied, data), (.humanReplied, data)])
+      #expect(lines[1].contains("$same") == isSame)
+      #expect(lines[1].utf8.count <= lines[0].utf8.count)
+    }
+  }
+
   @Test("a stop says everything, and is no target")
   func stop() {
     let lines = Self.lines([

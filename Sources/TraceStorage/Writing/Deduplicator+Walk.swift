@@ -54,8 +54,7 @@ extension Deduplicator {
       written = Array(repeating: nil, count: lists.count)
     }
 
-    /// Whether the line is too long whatever follows. Then the rest is left out: a reference can be
-    /// longer than its text, so that a line of many could grow without end.
+    /// Whether the line is too long whatever follows. Then the rest is left out.
     var isTooLong: Bool { line.count >= LogFormat.lineLimitBytes }
 
     mutating func writeEvent() {
@@ -244,7 +243,7 @@ extension Deduplicator {
       let key = text.withUTF8 { tables.keys.key(of: UnsafeRawBufferPointer($0)) }
       if tables.work.mayGrow(
         byTextBytes: referredBytes + text.utf8.count, fileBytes: tables.fileBytes),
-        let reference = tables.texts.reference(to: key)
+        let reference = tables.texts.reference(to: key, ofBytes: text.utf8.count)
       {
         deepest = max(deepest, depth + 1)
         if !isInItem {

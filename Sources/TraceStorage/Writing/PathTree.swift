@@ -39,9 +39,22 @@ final class PathTree {
     }
     for node in ancestors.reversed() {
       bytes.append(UInt8(ascii: "/"))
-      let next = Int(node) + 1
-      bytes.append(
-        contentsOf: parts[starts[Int(node)]..<(next < starts.count ? starts[next] : parts.count)])
+      bytes.append(contentsOf: parts[range(of: node)])
     }
+  }
+
+  /// How many bytes that would append.
+  func length(of node: Node) -> Int {
+    var (length, node) = (0, node)
+    while node != Self.root {
+      length += 1 + range(of: node).count
+      node = parents[Int(node)]
+    }
+    return length
+  }
+
+  private func range(of node: Node) -> Range<Int> {
+    let next = Int(node) + 1
+    return starts[Int(node)]..<(next < starts.count ? starts[next] : parts.count)
   }
 }

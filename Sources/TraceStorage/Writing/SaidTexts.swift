@@ -38,17 +38,22 @@ struct SaidTexts {
   /// The pointers of the event that is written next.
   var paths: PathTree { young.paths }
 
-  /// Where a text was said, as `$same` names it; `nil` where it was not said within the window.
-  func reference(to key: TextKey) -> String? {
+  /// Where a text was said, as `$same` names it; `nil` where it was not said within the window, or saying so would
+  /// take more room than so many bytes of text: behind long keys a pointer may be longer than what it leads to.
+  func reference(to key: TextKey, ofBytes textBytes: Int) -> String? {
     guard firstEnd < ends.count else { return nil }
     for generation in [young, old] {
       guard let place = generation.places[key], Int(place.seq) >= ends[firstEnd].seq else {
         continue
       }
-      var reference: [UInt8] = []
-      JSONNumber(Int(place.seq)).append(to: &reference)
-      generation.paths.append(place.path, to: &reference)
-      return String(decoding: reference, as: UTF8.self)
+      guard generation.paths.length(of: place.path) < textBytes else { continue }
+      var bytes: [UInt8] = []
+      JSONNumber(Int(place.seq)).append(to: &bytes)
+      generation.paths.append(place.path, to: &bytes)
+      let reference = String(decoding: bytes, as: UTF8.self)
+      // With the braces and the key around it, against the quotes.
+      guard CanonicalJSON.byteCount(of: .string(reference)) + 8 < textBytes else { continue }
+      return reference
     }
     return nil
   }
