@@ -185,6 +185,33 @@ struct ContextStrategyTests {
     #expect(packet.omittedRefs.contains { $0.reason == "older than what fits the token budget" })
   }
 
+  @Test(
+    "results that are together more than a line of the log takes are cut, those that came first")
+  func manyValues() async throws {
+    let numbers = JSONValue.array(Array(repeating: 7, count: 65_000))
+    let text = JSONValue.string(String(repeating: "word ", count: 200_000))
+    for (data, whole) in [(numbers, 3), (text, 10)] {
+      let tool = ToolRegistration.tool("look", .read, rules: [.init(outcome: .ok(data))])
+      let texts = (0..<(whole == 3 ? 5 : 14)).map { "look \($0)" }
+      let agent = AgentDefinition.replying(
+        ["calls": .array(texts.flatMap { calls($0)["calls"]?.arrayValue ?? [] })], answer("done"),
+        tools: [tool])
+      let run = try await agent.run()
+      #expect(run.stop.reason == "success")
+      let event = try #require(run.events.last { $0.type == .contextBuilt })
+      let packet = try ContextPacket(decoding: event.data)
+      let shown = packet.messages.flatMap { $0["content"]?.arrayValue ?? [] }
+        .filter { $0["type"] == "tool_result" }.map { $0["data"]?.typeName }
+      #expect(shown.count == texts.count)
+      let (first, last) = (shown.prefix { $0 == "cut" }, shown.drop { $0 == "cut" })
+      #expect(last.count >= whole && !first.isEmpty && !last.contains("cut"))
+      #expect(packet.evidenceRefs.count == last.count)
+      #expect(CanonicalJSON.valueCount(of: .object(event.data)) < JSONValue.countLimit)
+      #expect(
+        CanonicalJSON.byteCount(of: .object(event.data)) < (8 << 20) + (whole == 3 ? 0 : 4 << 20))
+    }
+  }
+
   @Test("a summary is used again until the next is due")
   func reused() async throws {
     var agent = AgentDefinition.playing(

@@ -15,6 +15,8 @@ struct Turn {
     /// The call with which a model asked a person: of the question, and of what the person said to it. `nil` where
     /// it asked in another way.
     private(set) var asking: AskingCall?
+    /// Whether the model sees the beginning of the result alone: the whole turn is more than a packet can hold.
+    fileprivate(set) var isCut = false
 
     init(
       observation: Observation, settings: ContextSettings, lookup: EventLookup
@@ -69,9 +71,14 @@ struct Turn {
     _ observations: ArraySlice<Observation>, leavingOut settings: ContextSettings,
     lookup: EventLookup
   ) {
-    let parts = observations.map { Part(observation: $0, settings: settings, lookup: lookup) }
+    var parts = observations.map { Part(observation: $0, settings: settings, lookup: lookup) }
+    var messages = parts.compactMap(\.message)
+    if LineRoom.mayLack(messages) {
+      Self.cutResults(of: &parts)
+      messages = parts.compactMap(\.message)
+    }
     self.parts = parts
-    messages = parts.compactMap(\.message)
+    self.messages = messages
     shown = parts.map { Shown(observation: $0.observation, hasOutput: $0.hasOutput) }
     citable = Self.citable(of: parts)
     citableIds = citable.map(\.id)
@@ -83,10 +90,26 @@ struct Turn {
     lacksOutput ? citable.filter { !$0.hasOutput }.map(\.id) : citableIds
   }
 
+  /// Cuts results where the turn is more than the line of a packet takes, which shows the latest turn whatever the
+  /// token budget is: those that came first, as later ones are referred to.
+  private static func cutResults(of parts: inout [Part]) {
+    var room = LineRoom()
+    for part in parts where part.event?.type != .toolResult {
+      if let message = part.message { room.add(message) }
+    }
+    for index in parts.indices.reversed() where parts[index].event?.type == .toolResult {
+      guard let message = parts[index].message, !room.takes(result: message) else {
+        continue
+      }
+      parts[index].isCut = true
+    }
+  }
+
   /// What an answer may cite of the whole turn.
   private static func citable(of parts: [Part]) -> [Shown] {
     parts.filter {
-      !$0.isLeftOut && $0.event?.type == .toolResult && $0.event?.data["status"] == "ok"
+      !$0.isLeftOut && !$0.isCut && $0.event?.type == .toolResult
+        && $0.event?.data["status"] == "ok"
         && $0.event?.data["executedBy"] == nil
     }
     .map { Shown(observation: $0.observation, hasOutput: $0.hasOutput) }
@@ -225,12 +248,13 @@ extension Turn.Part {
     var part: JSONObject = ["type": "tool_result", "callId": event.data["callId"] ?? .null]
     if event.data["status"] == "ok" || event.data["status"] == "returned" {
       part["data"] = event.data["data"] ?? .null
-      if isCited, event.data["status"] == "ok" { part["cite"] = true }
+      if isCited, !isCut, event.data["status"] == "ok" { part["cite"] = true }
     } else {
       // Said only where something went wrong: a result without it is `ok`.
       part["status"] = event.data["status"]
       part["data"] = event.data["reason"] ?? .null
     }
+    if isCut { part["data"] = part["data"]?.cut(toBytes: LineRoom.leastBytes) }
     return Self.message("tool", [.object(part)])
   }
 

@@ -166,8 +166,9 @@ public struct ModelReply: Sendable {
   private func proposals(
     in calls: [JSONValue], _ step: Int, _ tryNumber: Int
   ) -> [(call: ProposedCall, fault: String?)] {
-    // So many stand in the line of a decision, whatever else does.
-    var valuesLeft = JSONValue.countLimit / 2
+    // So many stand in the line of a decision, whatever else does; and in that of a context, where what the model
+    // thought stands beside them.
+    var valuesLeft = JSONValue.countLimit / 8 * 3
     return calls.prefix(Self.callLimit).enumerated().map { index, call in
       var (input, inputFault) = ReplyArguments.input(of: call)
       let values = CanonicalJSON.valueCount(of: input)
