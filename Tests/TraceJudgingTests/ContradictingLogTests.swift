@@ -179,6 +179,18 @@ struct ContradictingLogTests {
     #expect(try Self.outcomes(events, ["maxRetries": 4]) == [.pass])
   }
 
+  @Test("numbers of attempts that nobody made cost no room for each", .timeLimit(.minutes(1)))
+  func manyAttempts() throws {
+    let starts = (0..<2_000).map { index -> (type: EventType, data: JSONObject) in
+      (
+        .toolStarted,
+        ["callId": .string("1.1.\(index)"), "tool": "pay", "attempt": 1_000_000]
+      )
+    }
+    let events = try Self.paid(.untouched, then: starts + [Self.result()])
+    #expect(try Self.outcomes(events, ["maxRetries": 999_998]) == [.fail])
+  }
+
   @Test("a summary as it was written before contradictions were seen is told apart")
   func olderSummary() throws {
     var summary = RunSummary()

@@ -62,9 +62,46 @@ public struct GatheredFacts: Sendable {
   /// What a call took.
   struct Effort: Sendable {
     var attempts = 0
-    /// The events of attempts beyond the first.
-    var retries: [Int] = []
+    /// The attempts beyond the first.
+    var retries = Retries()
     var elapsedMicroseconds: Int?
+
+    /// Takes in that an event tells of so many attempts.
+    mutating func take(attempts count: Int, seq: Int) {
+      guard count > attempts else { return }
+      retries.add(count - max(1, attempts), at: seq)
+      attempts = count
+    }
+  }
+
+  /// Attempts beyond the first of their calls. An event may tell of many at once, so that they are not told one by one.
+  struct Retries: Sendable {
+    private var events: [(seq: Int, count: Int)] = []
+    private(set) var count = 0
+
+    /// - Parameter more: how many begin at an event; none for less than one.
+    mutating func add(_ more: Int, at seq: Int) {
+      guard more > 0 else { return }
+      events.append((seq, more))
+      count += more
+    }
+
+    mutating func add(_ others: Retries) {
+      events += others.events
+      count += others.count
+    }
+
+    mutating func sort() { events.sort { $0.seq < $1.seq } }
+
+    /// The event of the one behind so many others; `nil` where there are fewer.
+    func event(behind others: Int) -> Int? {
+      var left = others
+      for event in events {
+        if left < event.count { return event.seq }
+        left -= event.count
+      }
+      return nil
+    }
   }
 
   private(set) var verdicts: [VerdictFact] = []
@@ -284,28 +321,29 @@ public struct GatheredFacts: Sendable {
 
   private mutating func apply(effort event: Event) {
     guard let callId = event.data["callId"]?.stringValue else { return }
-    var effort = efforts[callId] ?? Effort()
     let isStart = event.type == .toolStarted
     let told = event.data[isStart ? "attempt" : "attempts"]?.intValue ?? 0
     // A log may tell the number without the attempts.
-    let count = max(effort.attempts + (isStart ? 1 : 0), min(told, Expectations.timesLimit))
-    while effort.attempts < count {
-      effort.attempts += 1
-      if effort.attempts > 1 { effort.retries.append(event.seq) }
+    let least = (efforts[callId]?.attempts ?? 0) + (isStart ? 1 : 0)
+    efforts[callId, default: Effort()].take(
+      attempts: max(least, min(told, Expectations.timesLimit)), seq: event.seq)
+    if !isStart {
+      efforts[callId]?.elapsedMicroseconds = event.data["elapsedMicroseconds"]?.intValue
     }
-    if !isStart { effort.elapsedMicroseconds = event.data["elapsedMicroseconds"]?.intValue }
-    efforts[callId] = effort
   }
 
-  /// Where attempts begin beyond the first of their call. Of calls that share an id each is told once.
-  func retries(of calls: [Trajectory.Call]) -> [Int] {
+  /// Where attempts begin beyond the first of their call, in order. Of calls that share an id each is told once.
+  func retries(of calls: [Trajectory.Call]) -> Retries {
     var seen: Set<String> = []
-    return calls.flatMap { call in
-      guard let retries = efforts[call.outline.callId]?.retries, !retries.isEmpty,
+    var all = Retries()
+    for call in calls {
+      guard let retries = efforts[call.outline.callId]?.retries, retries.count > 0,
         seen.insert(call.outline.callId).inserted
-      else { return [] as [Int] }
-      return retries
+      else { continue }
+      all.add(retries)
     }
+    all.sort()
+    return all
   }
 
   /// Whether a call ran of which neither an attempt was seen, nor how many there were: an import's.

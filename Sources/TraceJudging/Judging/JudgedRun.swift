@@ -163,8 +163,8 @@ struct JudgedRun {
   }
 
   /// Where attempts begin beyond the first of their call.
-  func retries(of calls: [Trajectory.Call]) -> [Int] {
-    gathered.retries(of: calls).sorted()
+  func retries(of calls: [Trajectory.Call]) -> GatheredFacts.Retries {
+    gathered.retries(of: calls)
   }
 }
 

@@ -352,8 +352,7 @@ extension JudgedRun {
       return gathered.usage.last.map { [$0] } ?? end
     case .retries:
       let all = retries(of: view.agentsCalls)
-      let index = Int(min(limit.maximum, Double(all.count)))
-      return all.indices.contains(index) ? [all[index]] : end
+      return all.event(behind: Int(min(limit.maximum, Double(all.count)))).map { [$0] } ?? end
     case .errors:
       let failed = view.calls.filter { $0.outline.hasFailed }
       let index = Int(min(limit.maximum, Double(failed.count)))
@@ -383,7 +382,7 @@ extension JudgedRun {
       let retries = retries(of: calls)
       mayBeMore = mayBeMore || executed.contains(where: gathered.lacksAttempts)
       amount = Double(retries.count)
-      shown = retries.dropFirst(Int(min(limit.maximum, 1e9))).first.map { [$0] } ?? []
+      shown = retries.event(behind: Int(min(limit.maximum, 1e9))).map { [$0] } ?? []
     default:
       var microseconds = 0.0
       for call in executed {

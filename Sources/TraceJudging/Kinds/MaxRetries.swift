@@ -29,7 +29,7 @@ struct MaxRetries: CountLimit {
         Self.key, retries.count, limit, "retry", plural: "retries",
         mayBeMore: view.mayHideCalls || view.trajectory.recorded["tools"] != nil
           || calls.contains(where: run.gathered.lacksAttempts),
-        events: retries.count > limit ? [retries[limit]] : [])
+        events: retries.event(behind: limit).map { [$0] } ?? [])
     ]
   }
 
