@@ -15,6 +15,8 @@ public enum LogFormat {
   public static let depthLimit = 128
   /// The most values of a line: elements of arrays and members of objects at any depth, its envelope included.
   public static let valueLimit = JSONValue.countLimit
+  /// The most that a reader takes: before writers kept to ``valueLimit``, a line could hold more.
+  public static let readValueLimit = 1 << 20
   /// A string value of so many bytes of UTF-8 is said once.
   public static let sameMinimumBytes = 256
   /// The most bytes of an event's plain form, with nothing left out because it was said before.

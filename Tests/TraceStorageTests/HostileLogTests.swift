@@ -175,17 +175,17 @@ struct HostileLogTests {
       ], code: .expandsTooFar(limitBytes: LogFormat.expandedLimitBytes)),
     Forgery(
       name: "more values than a reader makes of a line",
-      lines: [("human_replied", zeros(LogFormat.valueLimit))],
-      code: .tooManyValues(limit: LogFormat.valueLimit)),
+      lines: [("human_replied", zeros(LogFormat.readValueLimit))],
+      code: .tooManyValues(limit: LogFormat.readValueLimit)),
     Forgery(
       name: "empty objects without end",
       lines: [
         (
           "tidings",
-          "{\"x\":[" + repeatElement("{}", count: LogFormat.valueLimit).joined(separator: ",")
+          "{\"x\":[" + repeatElement("{}", count: LogFormat.readValueLimit).joined(separator: ",")
             + "]}"
         )
-      ], code: .tooManyValues(limit: LogFormat.valueLimit)),
+      ], code: .tooManyValues(limit: LogFormat.readValueLimit)),
     Forgery(
       name: "lists that double at each step",
       lines: [
@@ -527,8 +527,8 @@ struct HostileLogTests {
     let folder = try TraceStorageTests.TemporaryFolder()
     var log = try ForgedLog()
     var lines: [[UInt8]] = []
-    // A quarter of a million values take half a megabyte at least; what follows is not looked at.
-    let large = Self.zeros(LogFormat.valueLimit + 1)
+    // A million values take two megabytes at least; what follows is not looked at.
+    let large = Self.zeros(LogFormat.readValueLimit + 1)
     for seq in 0..<60 {
       lines.append(
         seq % 2 == 0
@@ -546,9 +546,25 @@ struct HostileLogTests {
     let report = LogVerifier.verify(path: path)
     #expect(report.status == .damaged)
     #expect(
-      report.findings.filter { $0.message.contains("more than \(LogFormat.valueLimit) values") }
+      report.findings.filter { $0.message.contains("more than \(LogFormat.readValueLimit) values") }
         .count
         == min(30, VerifyReport.findingLimit))
+  }
+
+  @Test("a line of an earlier writer, which had no limit of values, is read and whole")
+  func earlierValues() throws {
+    let folder = try TraceStorageTests.TemporaryFolder()
+    var log = try ForgedLog()
+    let data = Self.zeros(2 * LogFormat.valueLimit)
+    log.addBlock(
+      [ForgedLog.line(0, data, type: "tidings"), ForgedLog.line(1, #"{"text":"a"}"#)], events: 2)
+    log.addTrailer()
+    let path = folder.file("earlier.jsonl.gz")
+    try log.write(to: path)
+    let read = try readEvents(path)
+    #expect(read.count == 2 && read[0].data["x"]?.arrayValue?.count == 2 * LogFormat.valueLimit)
+    let report = LogVerifier.verify(path: path)
+    #expect(!report.findings.contains { $0.message.contains("values") })
   }
 
   @Test("values are counted in the text as they are in the value, and no sooner refused")

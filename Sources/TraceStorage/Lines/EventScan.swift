@@ -17,7 +17,8 @@ struct EventScan {
   private var scanner: LineScanner
 
   private init?(_ line: UnsafeBufferPointer<UInt8>) {
-    guard let scanner = LineScanner(line), !line.holdsMoreValues(than: LogFormat.valueLimit) else {
+    guard let scanner = LineScanner(line), !line.holdsMoreValues(than: LogFormat.readValueLimit)
+    else {
       return nil
     }
     self.scanner = scanner

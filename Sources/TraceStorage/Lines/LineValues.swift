@@ -5,7 +5,8 @@ extension UnsafeBufferPointer<UInt8> {
   /// together. Of text that is none: whether a reader would meet more before it stops.
   ///
   /// Who writes a line and who reads it ask the same bytes, so that whatever is written is read; and a line that was
-  /// made to fill the memory is refused before a value is made of it.
+  /// made to fill the memory is refused before a value is made of it. Readers take more than writers, since earlier
+  /// ones had no such limit.
   ///
   /// - Complexity: O(*n*), up to the first value too many; O(1) for text too short for so many, as nearly all
   ///   lines are.

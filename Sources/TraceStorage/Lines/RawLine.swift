@@ -22,7 +22,7 @@ enum LineFault: Error {
     case .reference(let reference): LogError(.badReference(reference), path: path)
     case .expandsTooFar:
       LogError(.expandsTooFar(limitBytes: LogFormat.expandedLimitBytes), path: path)
-    case .tooManyValues: LogError(.tooManyValues(limit: LogFormat.valueLimit), path: path)
+    case .tooManyValues: LogError(.tooManyValues(limit: LogFormat.readValueLimit), path: path)
     case .tooMuchWork:
       LogError(
         .badLine("to follow what it refers to takes more work than a writer may ask for"),
@@ -40,7 +40,7 @@ enum RawLine {
 
   /// - Parameter runId: used again, where the line's is the same.
   init(parsing line: UnsafeBufferPointer<UInt8>, runId: String = "") throws(LineFault) {
-    guard !line.holdsMoreValues(than: LogFormat.valueLimit) else { throw .tooManyValues }
+    guard !line.holdsMoreValues(than: LogFormat.readValueLimit) else { throw .tooManyValues }
     if let event = Self.event(scanning: line, runId: runId) {
       self = .event(event)
       return

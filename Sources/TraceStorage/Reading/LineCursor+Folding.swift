@@ -31,7 +31,7 @@ extension LineCursor {
   /// Folds the event in from its text; false, and nothing changed, where that has to be read the plain
   /// way.
   private func foldText(into state: inout AgentState, known: Event?) throws(LogError) -> Bool {
-    guard holes.isEmpty, !bytes.holdsMoreValues(than: LogFormat.valueLimit),
+    guard holes.isEmpty, !bytes.holdsMoreValues(than: LogFormat.readValueLimit),
       var scanner = LineScanner(bytes), let envelope = Envelope(&scanner)
     else { return false }
     var text = CanonicalText(scanner)
