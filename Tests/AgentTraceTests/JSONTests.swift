@@ -131,6 +131,16 @@ struct JSONTests {
     }
   }
 
+  @Test("commas in a text behind an array's first thousands ask for no room beyond a bound")
+  func longTextInArray() throws {
+    let zeros = String(repeating: "0,", count: 5_000)
+    let text = String(repeating: ",", count: 9 << 20)
+    let value = try JSONValue(parsing: "[\(zeros)\"\(text)\",1]")
+    let elements = try #require(value.arrayValue)
+    #expect(elements.count == 5_002 && elements.capacity < 9 << 20)
+    #expect(elements[5_000].stringValue?.utf8.count == 9 << 20 && elements[5_001] == 1)
+  }
+
   @Test("a long array reads as it is written, whatever stands behind its first thousands")
   func longArrays() throws {
     let zeros = [String](repeating: "0", count: 5_000)

@@ -139,13 +139,17 @@ struct JSONParser {
   /// again costs more than to read them.
   private static let longCount = 4_096
 
+  /// How far it is looked. A text may hold commas alone: room for as many elements as a large file has bytes no system
+  /// gives, and to be refused it ends the process.
+  private static let lookaheadBytes = 8 << 20
+
   /// How many commas stand before the next closing bracket. Of an array of plain numbers and words, so many elements
   /// follow the next one; the room that is asked for in vain is never touched.
   ///
   /// - Complexity: what is left of the innermost array, at most; it is asked once for each.
   private var commasBeforeBracket: Int {
     var count = 0
-    for index in position..<bytes.count {
+    for index in position..<min(bytes.count, position + Self.lookaheadBytes) {
       if bytes[index] == UInt8(ascii: "]") { break }
       if bytes[index] == UInt8(ascii: ",") { count += 1 }
     }
