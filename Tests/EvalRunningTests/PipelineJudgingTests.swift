@@ -246,6 +246,35 @@ struct PipelineJudgingTests {
     }
   }
 
+  private static func rewrite(_ log: String, as events: [Event]) throws {
+    try FileManager.default.removeItem(atPath: log)
+    let writer = try LogWriter(creating: log)
+    for (seq, event) in events.enumerated() {
+      var event = event
+      event.seq = seq
+      try writer.append(event, isEffectAhead: false)
+    }
+    _ = try writer.close()
+  }
+
+  @Test("a run that never ended has no part in what its node does since, which is no run")
+  func leftBehind() async throws {
+    let world = try PipelineWorld(
+      "pipeline: p\ntasks:\n  - {id: a, agent: one.yaml}\n  - {id: b, agent: two.yaml}\n",
+      agents: Self.agents)
+    let log = try await world.record()
+    var events = try Fixture.events(log)
+    var again = try #require(events.first { $0.type == .taskStarted })
+    let end = try #require(
+      events.firstIndex { $0.type == .taskFinished && $0.data["task"] == again.data["task"] })
+    (again.data["run"], again.data["kind"], again.data["attempt"]) = (nil, "command", 2)
+    events[end].data["run"] = nil
+    events.insert(again, at: end)
+    try Self.rewrite(log, as: events)
+    let reasons = try Self.row(log).compactMap { $0.event.data["reason"]?.stringValue }
+    #expect(!reasons.contains { $0.contains("does not say which run") })
+  }
+
   @Test(
     "where a pipeline's log does not fit that of a task's run, nothing that is forbidden or counted passes",
     arguments: [
@@ -282,13 +311,7 @@ struct PipelineJudgingTests {
       }
       events[end].data["run"] = .object(run)
     }
-    try FileManager.default.removeItem(atPath: log)
-    let writer = try LogWriter(creating: log)
-    for index in events.indices {
-      events[index].seq = index
-      try writer.append(events[index], isEffectAhead: false)
-    }
-    _ = try writer.close()
+    try Self.rewrite(log, as: events)
     let expected: [JSONValue] = [
       ["toolsNotCalled": ["rm"]], ["maxToolCalls": 9], ["budget": ["calls": 9]],
     ]

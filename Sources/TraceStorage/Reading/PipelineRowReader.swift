@@ -44,6 +44,8 @@ struct PipelineRowReader {
   private var calls = PipelineCalls()
   /// Attempts that are under way, in the order in which they began.
   private var children: [Child] = []
+  /// The events that began nodes last.
+  private var begun: [TaskNode: Int] = [:]
   /// What has to be told whole before the event that is held: by the events that began them.
   private var due: [Int] = []
   /// How many events of any child are told before that, as chance has it.
@@ -166,12 +168,13 @@ struct PipelineRowReader {
     else { return nil }
     let node = TaskNode(task, element: event.data["element"]?.intValue)
     let run = event.data["run"]?["runId"]?.stringValue ?? ""
-    // One that waited when the pipeline went back behind it never ends.
+    // One that waited when the pipeline went back behind it never ends, whatever its node does since.
     return children.lastIndex { $0.node == node && $0.run.runId.hasSameUTF8(as: run) }
-      ?? children.lastIndex { $0.node == node }
+      ?? children.lastIndex { $0.node == node && $0.seq == begun[node] }
   }
 
   private mutating func begin(_ started: TaskStarted, _ event: Event) throws(LogError) {
+    begun[started.node] = event.seq
     guard let run = started.run else {
       if started.kind == "agent" || started.kind == "pipeline" {
         tell("event \(event.seq) does not say which run “\(started.node)” is")
