@@ -31,10 +31,13 @@ struct ShownPartsTests {
     #expect(parts.bounded(messages) == shown)
   }
 
-  @Test("what a request newly shows holds fewer values than a line takes")
-  func values() {
+  @Test(
+    "what a request newly shows holds fewer values than a line takes, whether or not results have events",
+    arguments: [false, true])
+  func values(_ haveEvents: Bool) {
     var parts = ShownParts()
     let numbers = JSONValue.array(Array(repeating: 10, count: 60_000))
+    if haveEvents { parts.take(result: numbers) }
     let messages: [JSONValue] = (0..<6).map {
       [
         "role": "tool",

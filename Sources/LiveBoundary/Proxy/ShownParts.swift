@@ -16,7 +16,7 @@ struct ShownParts {
 
   private var whole: Set<Digest> = []
   private var cut: Set<Digest> = []
-  /// Large results that have events of their own, to which a packet refers.
+  /// Large results that have events of their own, to whose texts a packet refers.
   private var results: Set<Digest> = []
 
   /// Takes in what came of a call, as its event says it.
@@ -50,13 +50,15 @@ struct ShownParts {
     }
     let digest = Digest(of: part)
     if whole.contains(digest) { return part }
-    if let data = fields["data"], results.contains(Digest(of: data)) { return part }
     let values = CanonicalJSON.valueCount(of: part)
-    guard !self.cut.contains(digest), bytes <= left.bytes, values <= left.values else {
+    // Its texts; other values are said again.
+    let isReferred = fields["data"].map { results.contains(Digest(of: $0)) } ?? false
+    guard !self.cut.contains(digest), isReferred || bytes <= left.bytes, values <= left.values
+    else {
       self.cut.insert(digest)
       return cut(to: Self.largeBytes / 2)
     }
-    left = (left.bytes - bytes, left.values - values)
+    left = (left.bytes - (isReferred ? 0 : bytes), left.values - values)
     whole.insert(digest)
     return part
   }
