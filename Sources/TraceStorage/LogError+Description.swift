@@ -80,6 +80,12 @@ extension LogError: CustomStringConvertible {
     case .badChecksum: "the lines are not those that were written"
     case .badTrailer: "an empty member is not the end that a writer writes"
     case .blockTooLarge(let limit): "a block holds more than \(limit) bytes"
+    case .tooMuchText(let bytes, let limit):
+      "the log comes to \(bytes) bytes of text up to here, and at most \(limit) may stand in so small a file; "
+        + "nothing behind this is read"
+    case .tooManyValuesInAll(let count, let limit):
+      "the log comes to \(count) values up to here, elements and members together, and at most \(limit) may stand "
+        + "in so small a file; nothing behind this is read"
     case .badJSON(let code): "a line is not JSON: \(code.phrase)"
     case .badLine(let what): what
     case .badReference(let reference):

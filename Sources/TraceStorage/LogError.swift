@@ -63,6 +63,11 @@ public struct LogError: Error, Hashable, Sendable {
     case badTrailer
     /// A block holds more than a reader takes.
     case blockTooLarge(limitBytes: Int)
+    /// The blocks up to here hold more text than any writer puts into so many bytes of a file.
+    case tooMuchText(bytes: Int, limitBytes: Int)
+    /// The lines up to here hold more values, elements and members together, than any writer puts into so many bytes
+    /// of a file.
+    case tooManyValuesInAll(count: Int, limit: Int)
     /// A line is not JSON.
     case badJSON(JSONError.Code)
     /// A line is neither event nor mark, or its keys have other kinds than they should.
@@ -107,8 +112,16 @@ public struct LogError: Error, Hashable, Sendable {
     case .badHeader, .badLink, .badCompression, .badChecksum, .badTrailer, .blockTooLarge, .badJSON,
       .badLine,
       .badReference, .strayBytes, .noTrailer, .lineTooLong, .tooDeep, .tooManyValues,
-      .expandsTooFar:
+      .expandsTooFar, .tooMuchText, .tooManyValuesInAll:
       true
+    default: false
+    }
+  }
+
+  /// Whether nothing behind it is read either, also by those who pass over what is damaged: that would cost no less.
+  var endsReading: Bool {
+    switch code {
+    case .tooMuchText, .tooManyValuesInAll: true
     default: false
     }
   }

@@ -380,7 +380,10 @@ struct HostileLogTests {
     try garbage.write(to: folder.file("garbage.jsonl.gz"))
     try Data().write(to: URL(filePath: folder.file("zero.jsonl.gz")))
     // Of the program as users have it: what a reader may be asked for takes seconds unoptimised.
-    if isLongRun { try costlyFiles(in: folder) }
+    if isLongRun {
+      try costlyFiles(in: folder)
+      try vastFiles(in: folder)
+    }
   }
 
   /// Logs of at most a megabyte that ask for as much work as they can.
@@ -422,6 +425,30 @@ struct HostileLogTests {
       if !lines.isEmpty { log.addBlock(lines, events: lines.count) }
       log.addTrailer()
       try log.write(to: folder.file("costly-\(file.name).jsonl.gz"))
+    }
+  }
+
+  /// Logs of less than a megabyte whose lines come to as much as they can.
+  private static func vastFiles(in folder: TraceStorageTests.TemporaryFolder) throws {
+    func list(_ item: String, _ count: Int) -> String {
+      "{\"x\":[" + Array(repeating: item, count: count).joined(separator: ",") + "]}"
+    }
+    let deep = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
+    let lines: [(name: String, data: String, count: Int)] = [
+      ("zeros", zeros(262_000), 160),
+      ("deep", list(deep, 4_000), 160),
+      ("escapes", "{\"x\":\"" + String(repeating: "\\n", count: 4_000_000) + "\"}", 16),
+      ("text", "{\"x\":\"" + String(repeating: "a", count: 8_000_000) + "\"}", 16),
+      ("digits", "{\"x\":" + String(repeating: "9", count: 8_000_000) + "}", 16),
+    ]
+    for (name, data, count) in lines {
+      var log = try ForgedLog()
+      for seq in 0..<count {
+        log.addBlock([ForgedLog.line(seq, data, type: "tidings")], events: 1)
+      }
+      log.addTrailer()
+      #expect(log.bytes.count < 1_000_000)
+      try log.write(to: folder.file("vast-\(name).jsonl.gz"))
     }
   }
 
@@ -581,6 +608,7 @@ struct HostileLogTests {
       padded.withUnsafeBufferPointer { bytes in
         #expect(!bytes.holdsMoreValues(than: count), "\(text)")
         #expect(count == 0 || bytes.holdsMoreValues(than: count - 1), "\(text)")
+        #expect(bytes.valueCount(upTo: .max) == count, "\(text)")
       }
     }
   }

@@ -13,6 +13,9 @@ struct BlockWriter {
   /// The digest of the last seal.
   private(set) var lastDigest = Digest.zero
 
+  /// Whether the open block is not compressed.
+  private(set) var isStored = false
+
   private let deflater: Deflater
   private let checksum = WholeInflater.checksum
   /// Lines that are in no stream yet.
@@ -49,6 +52,8 @@ struct BlockWriter {
       var bytes: [UInt8]
       /// The text that those bytes inflate to.
       var text: [UInt8]
+      /// Whether what follows is not compressed.
+      var isStored = false
     }
   }
 
@@ -67,6 +72,7 @@ struct BlockWriter {
     lineBytes = member.text.count
     lineCount = member.text.count { $0 == UInt8(ascii: "\n") }
     seal.update(member.text)
+    isStored = member.isStored
     deflater.reset()
     deflater.setDictionary(Array(member.text.suffix(32 * 1024)))
   }
@@ -74,9 +80,12 @@ struct BlockWriter {
   var isOpen: Bool { memberLength > 0 }
 
   /// Begins a member whose first event will have this number.
-  mutating func open(firstSeq: Int) {
+  ///
+  /// - Parameter isStored: whether it is not compressed.
+  mutating func open(firstSeq: Int, isStored: Bool = false) {
     deflater.reset()
     self.firstSeq = firstSeq
+    self.isStored = isStored
     memberCRC = CRC32()
     memberLength = 0
     textCRC = CRC32()
@@ -154,7 +163,11 @@ struct BlockWriter {
 
   private mutating func deflate(_ flush: Deflater.Flush) {
     deflated.removeAll(keepingCapacity: true)
-    deflater.deflate(waiting, flush: flush, into: &deflated)
+    if isStored {
+      StoredStream.append(waiting, flush: flush, to: &deflated)
+    } else {
+      deflater.deflate(waiting, flush: flush, into: &deflated)
+    }
     waiting.removeAll(keepingCapacity: true)
     put(deflated)
   }

@@ -12,7 +12,13 @@ extension UnsafeBufferPointer<UInt8> {
   ///   lines are.
   func holdsMoreValues(than limit: Int) -> Bool {
     // Each takes two bytes at least: a digit with a comma, or a container's own two.
-    guard count / 2 > limit else { return false }
+    count / 2 > limit && valueCount(upTo: limit + 1) > limit
+  }
+
+  /// How many values this JSON holds, counted in the same way, or `most` where there are that many or more.
+  ///
+  /// - Complexity: O(*n*).
+  func valueCount(upTo most: Int) -> Int {
     var (values, index) = (0, 0)
     var last: UInt8 = 0
     while index < count {
@@ -22,12 +28,12 @@ extension UnsafeBufferPointer<UInt8> {
       let isFirst = last.opensJSON && byte != UInt8(ascii: "]") && byte != UInt8(ascii: "}")
       if isFirst || byte == UInt8(ascii: ",") {
         values += 1
-        guard values <= limit else { return true }
+        guard values < most else { return values }
       }
       if byte == UInt8(ascii: "\"") { index = stringEnd(from: index) }
       last = byte
     }
-    return false
+    return values
   }
 
   /// Behind the quote that ends the string whose text begins here.

@@ -29,6 +29,7 @@ final class LineCursor {
   /// The last member was a trailer.
   private var endsInTrailer = false
   private var isBehindDamage = false
+  private var volume = MetVolume()
 
   /// The events of the current block so far.
   var places: [LineStore.Place] = []
@@ -145,10 +146,16 @@ final class LineCursor {
     }
     current = position..<(position + length)
     position += length + 1
+    if volume.countsValues { try refuse(volume.take(bytes)) }
     let head = try head(of: bytes)
     self.head = head
     try note(head)
     return head
+  }
+
+  /// Refuses to go on with a log in which too much was met.
+  private func refuse(_ code: LogError.Code?) throws(LogError) {
+    if let code { throw error(code) }
   }
 
   private func head(of line: UnsafeBufferPointer<UInt8>) throws(LogError) -> LineHead {
@@ -241,6 +248,7 @@ final class LineCursor {
     position = 0
     current = 0..<0
     endsInTrailer = next.kind == .trailer
+    try refuse(volume.begin(next, textBytes: blocks.textCount))
     guard let header = next.header else { return }
     memberCount += 1
     let firstSeq = Int(clamping: header.firstSeq)
@@ -271,6 +279,7 @@ final class LineCursor {
 
   private func skip(_ error: LogError) throws(LogError) {
     damage.append(error)
+    guard !error.endsReading else { return stop() }
     isBehindDamage = true
     position = 0
     block = nil
@@ -318,6 +327,7 @@ final class LineCursor {
     blocks.rewind(to: old)
     guard position > 0 else {
       // Nothing of the block was given out: it is as if it had not been read.
+      volume.forgetBlock()
       if index.last?.offset == old.offset { index.removeLast() }
       if old.header != nil { memberCount -= 1 }
       block = nil
@@ -327,6 +337,7 @@ final class LineCursor {
     // Its text now begins with what was given out, and may go on.
     guard let again = try blocks.next() else { return }
     block = again
+    try refuse(volume.update(again, textBytes: blocks.textCount))
     isAtEnd = false
   }
 

@@ -91,6 +91,7 @@ private struct Recovery {
         lastBlock = number
       }
       result.bytesSinceCheckpoint += cursor.bytes.count + 1
+      result.volume = result.volume + LogVolume(of: cursor.bytes)
       if let raw = try cursor.rawEvent() {
         guard cursor.version == RunStarted.currentFormatVersion else {
           throw LogError(.olderFormat(cursor.version), path: file.path)

@@ -62,6 +62,9 @@ public final class LogWriter: EventSink {
   private var deduplicator: Deduplicator
   private var summary: RunSummary
   private var bytesSinceCheckpoint: Int
+  /// What all lines come to.
+  private var volume: LogVolume
+  private let volumeLimits = LogVolume.limits
   /// How many bytes the file has.
   private var fileBytes: Int
   /// What stands in the open block, as far as closing the log depends on it.
@@ -130,6 +133,8 @@ public final class LogWriter: EventSink {
     var summary = RunSummary()
     var nextSeq = 0
     var bytesSinceCheckpoint = 0
+    /// What all lines come to, those to be written again among them.
+    var volume = LogVolume()
     var closing = ClosingBlock.none
     var runIsOver = false
     /// What stays of the file; `nil` for all of a new one.
@@ -147,12 +152,17 @@ public final class LogWriter: EventSink {
     self.path = path
     self.options = options
     self.file = file
-    blocks = BlockWriter(deflater: deflater, tail: start.tail)
+    var tail = start.tail
+    // What is written again may have stood there uncompressed.
+    tail.openMember?.isStored = !start.volume.isWithin(
+      volumeLimits, fileBytes: start.length ?? 0)
+    blocks = BlockWriter(deflater: deflater, tail: tail)
     deduplicator = start.deduplicator
     state = start.state
     summary = start.summary
     nextSeq = start.nextSeq
     bytesSinceCheckpoint = start.bytesSinceCheckpoint
+    volume = start.volume
     fileBytes = start.length ?? 0
     closing = start.closing
     runIsOver = start.runIsOver
@@ -195,8 +205,9 @@ public final class LogWriter: EventSink {
     deduplicator.fileBytes = fileBytes
     let line = deduplicator.encode(event)
     try check(line)
-    prepareBlock(for: event, lineBytes: line.bytes.count + 1)
-    add(line.bytes)
+    let lineVolume = LogVolume(of: line.bytes)
+    prepareBlock(for: event, lineVolume)
+    add(line.bytes, lineVolume)
     if options.flushesEachEvent { blocks.flush() }
     deduplicator.commit(line)
     state.apply(event, digest: line.digest)
@@ -234,21 +245,36 @@ public final class LogWriter: EventSink {
   }
 
   /// Sees to it that a block is open in which the event may stand.
-  private func prepareBlock(for event: Event, lineBytes: Int) {
+  private func prepareBlock(for event: Event, _ line: LogVolume) {
     let isCheckpointDue =
       nextSeq > 0
-      && bytesSinceCheckpoint + lineBytes + LogFormat.sealReserveBytes > options.checkpointBytes
+      && bytesSinceCheckpoint + line.textBytes + LogFormat.sealReserveBytes
+        > options.checkpointBytes
     if isCheckpointDue || event.type == .stop { sealBlock() }
     if isCheckpointDue {
-      blocks.open(firstSeq: nextSeq)
-      addCheckpoint()
       // A `stop` begins the closing block, so the checkpoint gets a block to itself.
+      addCheckpoint(before: event.type == .stop ? LogVolume() : line)
       if event.type == .stop { sealBlock() }
     }
-    if !blocks.isOpen { blocks.open(firstSeq: nextSeq) }
+    openBlock(firstSeq: nextSeq, for: line)
   }
 
-  private func addCheckpoint() {
+  /// Sees to it that a block is open which may take so much: one that is not compressed, where the log would come to
+  /// more than a file of its size may hold.
+  ///
+  /// Seals, and the summary behind a `stop`, are not asked for: readers allow for more than these.
+  private func openBlock(firstSeq: Int, for more: LogVolume) {
+    if blocks.isOpen, !blocks.isStored, !mayGrow(by: more) { sealBlock() }
+    // The one that was sealed has perhaps made room.
+    if !blocks.isOpen { blocks.open(firstSeq: firstSeq, isStored: !mayGrow(by: more)) }
+  }
+
+  private func mayGrow(by more: LogVolume) -> Bool {
+    (volume + more).isWithin(volumeLimits, fileBytes: fileBytes + blocks.pending.count)
+  }
+
+  /// Opens a block with a checkpoint, which takes so much besides.
+  private func addCheckpoint(before more: LogVolume) {
     // As a mark's canonical line, without making a value of the state.
     var line = Array("{\"mark\":\"\(LogFormat.checkpointMark)\",\"data\":{\"digest\":".utf8)
     CanonicalJSON.appendString(state.digest.hex, to: &line)
@@ -261,22 +287,42 @@ public final class LogWriter: EventSink {
     let depth = state.append(to: &line)
     line.append(contentsOf: ",\"stateFormat\":\(AgentState.format)}}".utf8)
     // A state too large for a line would be unreadable; without it a reader folds from further back.
-    let isTooFull = line.withUnsafeBufferPointer { $0.holdsMoreValues(than: LogFormat.valueLimit) }
-    if line.count < LogFormat.lineLimitBytes, depth + 1 < LogFormat.depthLimit, !isTooFull {
-      blocks.add(line)
+    let lineVolume = LogVolume(of: line)
+    if line.count < LogFormat.lineLimitBytes, depth + 1 < LogFormat.depthLimit,
+      lineVolume.values <= LogFormat.valueLimit
+    {
+      openBlock(firstSeq: nextSeq, for: lineVolume + more)
+      add(line, lineVolume)
+    } else {
+      openBlock(firstSeq: nextSeq, for: more)
     }
     bytesSinceCheckpoint = 0
   }
 
-  private func add(_ line: [UInt8]) {
+  private func add(_ line: [UInt8], _ lineVolume: LogVolume) {
     blocks.add(line)
-    bytesSinceCheckpoint += line.count + 1
+    volume = volume + lineVolume
+    bytesSinceCheckpoint += lineVolume.textBytes
+  }
+
+  /// Adds a mark to the block that it belongs to.
+  private func add(_ mark: Mark, firstSeq: Int) {
+    let line = mark.encodedLine()
+    let lineVolume = LogVolume(of: line)
+    openBlock(firstSeq: firstSeq, for: lineVolume)
+    add(line, lineVolume)
   }
 
   private func sealBlock() {
     guard blocks.isOpen else { return }
-    bytesSinceCheckpoint += blocks.close(nextSeq: nextSeq)
+    let bytes = blocks.close(nextSeq: nextSeq)
+    bytesSinceCheckpoint += bytes
+    volume.textBytes += bytes
+    volume.values += Self.sealValues
   }
+
+  /// Its two members, and the four of its data.
+  private static let sealValues = 6
 
   private func write(forcingDisk: Bool) throws(LogError) {
     do {
@@ -307,11 +353,10 @@ public final class LogWriter: EventSink {
       throw LogError(.wrongNumber(expected: nextSeq, found: last), path: path)
     }
     sealBlock()
-    blocks.open(firstSeq: last + 1)
     let mark = Mark(
       name: LogFormat.gapMark,
       data: ["first": JSONValue(nextSeq), "last": JSONValue(last), "reason": .string(reason)])
-    add(mark.encodedLine())
+    add(mark, firstSeq: last + 1)
     summary.markGap(through: last)
     nextSeq = last + 1
     closing = .none
@@ -321,8 +366,7 @@ public final class LogWriter: EventSink {
   func append(_ mark: Mark) throws(LogError) {
     try checkUsable()
     if closing != .none { sealBlock() }
-    if !blocks.isOpen { blocks.open(firstSeq: nextSeq) }
-    add(mark.encodedLine())
+    add(mark, firstSeq: nextSeq)
     closing = .none
   }
 
@@ -361,13 +405,14 @@ public final class LogWriter: EventSink {
   /// - Throws: ``LogError``; the log then stays open under its `.open` name, readable.
   public func close() throws(LogError) -> ClosedLog {
     try checkUsable()
-    if closing == .none {
-      sealBlock()
-      blocks.open(firstSeq: nextSeq)
-    }
+    if closing == .none { sealBlock() }
     if closing == .none || closing == .stop {
       let data = summary.encoded(totals: state.totals)
-      blocks.add(Mark(name: LogFormat.summaryMark, data: data).encodedLine())
+      let line = Mark(name: LogFormat.summaryMark, data: data).encodedLine()
+      let lineVolume = LogVolume(of: line)
+      // Behind a `stop` it goes where that stands.
+      if closing == .none { openBlock(firstSeq: nextSeq, for: lineVolume) }
+      add(line, lineVolume)
       closing = .summary
     }
     if closing == .summary {
