@@ -383,6 +383,7 @@ struct HostileLogTests {
     if isLongRun {
       try costlyFiles(in: folder)
       try vastFiles(in: folder)
+      try nestedFile(in: folder)
     }
   }
 
@@ -450,6 +451,12 @@ struct HostileLogTests {
       #expect(log.bytes.count < 1_000_000)
       try log.write(to: folder.file("vast-\(name).jsonl.gz"))
     }
+  }
+
+  /// A log of which each header begins what inflates to the end of the file.
+  private static func nestedFile(in folder: TraceStorageTests.TemporaryFolder) throws {
+    let bytes = try LogVolumeTests.nestedMembers(20_000, textBytes: 34 << 20)
+    try Data(bytes).write(to: URL(filePath: folder.file("nested.jsonl.gz")))
   }
 
   @Test("is judged in bounded time and memory by every verb that reads it", .timeLimit(.minutes(5)))

@@ -171,6 +171,44 @@ struct LogVolumeTests {
     }
   }
 
+  /// Headers one close behind the other, each of which begins a member that reaches to the end of the file.
+  static func nestedMembers(_ count: Int, textBytes: Int) throws -> [UInt8] {
+    var log = try ForgedLog()
+    log.addBlock([ForgedLog.line(0, #"{"text":"a"}"#)], events: 1)
+    let header = MemberHeader(firstSeq: 1, previousLength: 0, previousCRC: 0).encoded
+    var bytes = log.bytes + header
+    for _ in 0..<count {
+      let length = UInt16(header.count)
+      bytes.append(0)
+      bytes.appendLittleEndian(length)
+      bytes.appendLittleEndian(~length)
+      bytes += header
+    }
+    let deflater = try #require(Deflater(level: 9))
+    deflater.deflate([UInt8](repeating: 0x20, count: textBytes), flush: .sync, into: &bytes)
+    return bytes
+  }
+
+  @Test("of members that cannot be read no more is gone through than of those that can")
+  func nested() throws {
+    let folder = try TraceStorageTests.TemporaryFolder()
+    let path = folder.file("a.jsonl.gz")
+    try Data(Self.nestedMembers(300, textBytes: 60_000)).write(to: URL(filePath: path))
+    try LogVolume.$limits.withValue(Self.small) {
+      var reader = try LogReader(path: path, options: .init(skipsDamaged: true))
+      var read = 0
+      while try reader.next() != nil { read += 1 }
+      #expect(read == 1)
+      #expect((3..<60).contains(reader.damage.count))
+      #expect(reader.damage.last?.endsReading == true)
+      #expect(LogVerifier.verify(path: path).status == .damaged)
+    }
+    // Where it is not too much, each is looked into.
+    var reader = try LogReader(path: path, options: .init(skipsDamaged: true))
+    while try reader.next() != nil {}
+    #expect(reader.damage.count > 250)
+  }
+
   @Test("a stream that compresses nothing is one that inflates to its text")
   func storedStream() throws {
     var generator = Seeded(seed: 51)

@@ -31,6 +31,8 @@ final class BlockReader {
   private var memberCRC = CRC32()
   /// Whether the last error leaves open where the next member begins.
   private(set) var isLost = false
+  /// How many bytes of the file zlib has gone through for the current member.
+  private var inputCount = 0
 
   /// One member.
   struct Block {
@@ -74,6 +76,9 @@ final class BlockReader {
     UnsafeBufferPointer(rebasing: UnsafeBufferPointer(text)[..<textCount])
   }
 
+  /// How much was gone through for the current member, in the file and in its text, whether or not it could be read.
+  var workBytes: Int { textCount + inputCount }
+
   /// Hands over the memory that the current block's text stands in, and reads on with another piece. The
   /// block has no text any more.
   func exchangeText(for other: BlockText?) -> BlockText {
@@ -103,7 +108,7 @@ final class BlockReader {
 
   /// The next member, or `nil` at the end of the file.
   func next() throws(LogError) -> Block? {
-    textCount = 0
+    (textCount, inputCount) = (0, 0)
     isLost = true
     let head = try bytes(at: offset, count: MemberHeader.length)
     if head.isEmpty {
@@ -194,6 +199,7 @@ final class BlockReader {
       let result = try inflate(input)
       if checksLinks { memberCRC.update(UnsafeBufferPointer(rebasing: input[..<result.read])) }
       position += result.read
+      inputCount = position - block.offset
       switch result.progress {
       case .streamEnd: break reading
       case .failed:

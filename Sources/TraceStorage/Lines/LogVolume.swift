@@ -65,6 +65,8 @@ struct MetVolume {
   private var blockBytes = 0
   /// Bytes of the file up to the end of the current block.
   private var fileBytes = 0
+  /// What was gone through for blocks that cannot be read.
+  private var lostBytes = 0
   private let limits = LogVolume.limits
   /// Whether the values of the current block's lines are counted.
   private(set) var countsValues = false
@@ -96,6 +98,20 @@ struct MetVolume {
     met.textBytes -= blockBytes
     blockBytes = 0
   }
+
+  /// Takes in what was gone through for a block that cannot be read. Of headers one close behind the other each may
+  /// begin what reaches to the end of the file.
+  ///
+  /// - Parameter fileBytes: of the whole file.
+  /// - Returns: what is wrong with the log, if all of this is too much.
+  mutating func lose(_ bytes: Int, fileBytes: Int) -> LogError.Code? {
+    lostBytes += bytes
+    let limit = 2 * limits.textBytes(fileBytes)
+    return lostBytes > limit ? .tooMuchText(bytes: lostBytes, limitBytes: limit) : nil
+  }
+
+  /// Begins anew with what cannot be read: the file may have changed.
+  mutating func forgetLosses() { lostBytes = 0 }
 
   /// Takes in a line of the current block whose values are counted.
   ///

@@ -241,6 +241,8 @@ final class LineCursor {
     do { next = try blocks.next() } catch {
       var error = error
       error.intactEvents = intactEvents
+      let work = blocks.workBytes
+      if error.isDamage, let code = volume.lose(work, fileBytes: fileBytes) { error.code = code }
       throw error
     }
     guard let next else { return try end() }
@@ -317,6 +319,7 @@ final class LineCursor {
   func takeUp() throws(LogError) {
     guard isAtEnd else { return }
     ending = nil
+    volume.forgetLosses()
     guard let old = block, old.kind == .torn else {
       blocks.forget()
       // What could be inflated of a member with an error is no part of the block before it.
