@@ -70,7 +70,7 @@ struct SpanGraph {
     graph.unread += items.unread
     describe()
     graph.ending = ending(items)
-    if roots.contains(where: { $0["agent_eval.answered"]?.boolValue == false }) {
+    if roots.contains(where: { $0.attributes["agent_eval.answered"]?.boolValue == false }) {
       graph.hasNoAnswer = true
     }
     if roots.contains(where: { $0["agent_eval.answer.cut"]?.boolValue == true }) {

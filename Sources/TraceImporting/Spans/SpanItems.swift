@@ -56,7 +56,8 @@ struct SpanItems {
       add(call.span.start, 2, .reply(reply(of: call)))
     }
     for (number, execution) in executions.enumerated() {
-      if let orphan = history.orphans.first(where: { $0.execution == number }) {
+      let orphan = history.orphans.first { $0.execution == number }
+      if let orphan {
         var reply = GraphReply(agent: execution.agent, pointers: [execution.span.pointer])
         reply.isModelCall = false
         reply.isTold = false
@@ -65,7 +66,11 @@ struct SpanItems {
         reply.extra["source"] = "the tool's own span"
         add(execution.span.start, 3, .reply(reply))
       }
-      add(max(execution.span.start, execution.span.end), 0, .result(result(of: execution)))
+      // What took no time still comes back behind its call.
+      let isAtOnce = orphan != nil && execution.span.end <= execution.span.start
+      add(
+        max(execution.span.start, execution.span.end), isAtOnce ? 4 : 0,
+        .result(result(of: execution)))
     }
     if said.isEmpty, let message = rootMessage(of: roots) { add(0, 0, message) }
     let ordered = entries.sorted { left, right in
