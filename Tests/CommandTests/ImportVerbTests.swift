@@ -109,7 +109,8 @@ struct ImportVerbTests {
       #"""
       [{"role":"user","content":"Tidy up"},
        {"role":"assistant","content":"Done.","additional_kwargs":{"tool_calls":[
-         {"function":{"name":"delete_all","arguments":"{}"}}]}}]
+         {"function":{"name":"delete_all","arguments":"{}"}}]}},
+       {"role":"user","content":"And the rest?"},{"role":"assistant","content":"Done as well."}]
       """#)
     let told = try await Binary.run(["import", "in/one.json", "--out", "runs"], in: folder.path)
     #expect(
