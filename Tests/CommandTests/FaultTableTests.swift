@@ -44,7 +44,8 @@ struct FaultTableTests {
         "standard output is not JSON: the text ends in the middle of a value at byte 5"),
     Fault(
       name: "a gibibyte of output",
-      script: "head -c \(TestRun.count(64 << 20, long: 1 << 30)) /dev/zero | tr '\\0' x"),
+      script: "head -c \(TestRun.count(64 << 20, long: 1 << 30)) /dev/zero | tr '\\0' x",
+      seconds: TestRun.isLong ? 300 : 30),
     Fault(name: "closed pipes", script: "exec <&- >&- 2>&-; sleep 0.1"),
     Fault(
       name: "an exit code", script: "echo why >&2; exit 3", reason: "exited with 3: why"),
