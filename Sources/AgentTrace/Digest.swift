@@ -14,7 +14,7 @@ public struct Digest: Hashable, Sendable {
   /// Appends the 32 bytes.
   func append(to bytes: inout [UInt8]) { withUnsafeBytes { bytes.append(contentsOf: $0) } }
 
-  private func withUnsafeBytes<T>(_ body: (UnsafeRawBufferPointer) -> T) -> T {
+  fileprivate func withUnsafeBytes<T>(_ body: (UnsafeRawBufferPointer) -> T) -> T {
     Swift.withUnsafeBytes(of: words, body)
   }
 
@@ -130,6 +130,9 @@ public struct DigestBuilder {
   public mutating func update(_ bytes: UnsafeRawBufferPointer) {
     sha256_update(&state, bytes.baseAddress, bytes.count)
   }
+
+  /// Takes in the 32 bytes of a digest.
+  public mutating func update(_ digest: Digest) { digest.withUnsafeBytes { update($0) } }
 
   /// The digest of all bytes taken in so far; more may follow.
   public func digest() -> Digest {

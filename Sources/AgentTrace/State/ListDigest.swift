@@ -32,6 +32,9 @@ public struct ListDigest: Sendable, Hashable {
   /// The digest of an empty list.
   public init() { value = Digest(of: ArraySlice<Digest>()) }
 
+  /// A digest that is known.
+  public init(value: Digest) { self.value = value }
+
   /// The digest of the list that these pieces make.
   public init(of pieces: [ListPiece]) { value = Digest(of: pieces.map(\.digest)[...]) }
 

@@ -177,10 +177,10 @@ private struct Verification {
     if case .mark(LogFormat.sealMark) = head {
     } else {
       seal.update(UnsafeRawBufferPointer(cursor.bytes))
-      seal.update([UInt8(ascii: "\n")])
+      seal.update(Self.lineEnd)
     }
-    names.append(Self.name(of: head))
-    if names.count > 4 { names.removeFirst() }
+    // A closing block has no more than three lines.
+    if names.count < 4 { names.append(Self.name(of: head)) }
     do throws(LogError) {
       switch head {
       case .event(_, _, let type): try checkEvent(isPacket: type == .contextBuilt)
@@ -195,6 +195,8 @@ private struct Verification {
     }
     lineInBlock += 1
   }
+
+  private static let lineEnd = [UInt8(ascii: "\n")]
 
   private static func name(of head: LineHead) -> String {
     switch head {

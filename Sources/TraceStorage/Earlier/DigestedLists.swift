@@ -3,35 +3,121 @@ import AgentTrace
 /// The pieces of the lists of the latest packets, by the numbers of their items, so that of a list that
 /// goes on from another one only what is new need be hashed.
 struct DigestedLists {
-  /// A piece whose items have numbers that follow on each other.
+  /// A piece as it stands in a list.
   fileprivate struct Known: Equatable {
     var piece: ListPiece
     /// Whether its last item ends it, and not the end of the list.
     var isClosed: Bool
+    /// The number of its first item where the others follow on it: a later list finds it by that.
+    var first: Int?
 
     /// Whether a run has all of its items from a number on, and it ends there.
     func fits(at number: Int, in run: ItemRun, isLast: Bool) -> Bool {
+      guard first == number else { return false }
       let end = number + piece.count
       return end <= run.end && (isClosed || isLast && end == run.end)
     }
   }
 
+  /// Pieces one behind the other, which lists that begin with the same ones share. Each looks at as many as it has.
+  fileprivate final class Row {
+    private(set) var pieces: [Known]
+
+    init(_ pieces: [Known]) { self.pieces = pieces }
+
+    func append(_ piece: Known) { pieces.append(piece) }
+  }
+
+  /// The pieces of a list that their last items end, and what is hashed of their digests.
+  fileprivate struct Beginning {
+    private var row = Row([])
+    private(set) var count = 0
+    private(set) var itemCount = 0
+    /// How many of them a later list finds by a number.
+    private(set) var foundCount = 0
+    private(set) var hashed = DigestBuilder()
+
+    /// - Complexity: O(count).
+    var pieces: ArraySlice<Known> { row.pieces[..<count] }
+
+    /// - Complexity: O(1), but where another list went on from the same beginning.
+    mutating func append(_ piece: Known) {
+      if row.pieces.count != count { row = Row(Array(pieces)) }
+      row.append(piece)
+      count += 1
+      itemCount += piece.piece.count
+      if piece.first != nil { foundCount += 1 }
+      hashed.update(piece.piece.digest)
+    }
+  }
+
   /// A list as it stood in a packet.
-  struct List {
-    var runs: [ItemRun]
-    var pieces: [ListPiece] = []
-    var digest = ListDigest()
-    /// Those of its pieces that a later list may have, by the number of the first item; with their places among all.
-    fileprivate var known: [(number: Int, Known, place: Int)] = []
-    /// Which of ``known`` the list before did not have.
-    fileprivate var fresh: [Int] = []
-    /// Whether the last piece is ended by its last item, and not by the end of the list.
-    fileprivate var isClosed = false
-    /// The items of a last piece that the end of the list ends, and the number of the first where the others follow on
-    /// it; none where that piece was not made but found.
-    fileprivate var tail: (items: [Digest], first: Int?) = ([], nil)
+  final class List {
+    let runs: [ItemRun]
+    fileprivate let beginning: Beginning
+    /// The last piece where the end of the list ends it.
+    fileprivate let end: Known?
+    /// The items of that piece; none where it was not made but found.
+    fileprivate let open: OpenPiece
+    /// Those of its pieces that the list before did not have.
+    fileprivate let fresh: [Known]
+    let digest: ListDigest
     /// How many items and pieces were hashed for it.
-    fileprivate(set) var hashes = 0
+    let hashes: Int
+
+    fileprivate init(
+      runs: [ItemRun], beginning: Beginning, end: Known?, open: OpenPiece, fresh: [Known],
+      hashes: Int
+    ) {
+      (self.runs, self.beginning, self.end) = (runs, beginning, end)
+      (self.open, self.fresh, self.hashes) = (open, fresh, hashes)
+      var hashed = beginning.hashed
+      if let end { hashed.update(end.piece.digest) }
+      digest = ListDigest(value: hashed.digest())
+    }
+
+    /// All of its pieces.
+    fileprivate var pieces: [Known] { beginning.pieces + (end.map { [$0] } ?? []) }
+
+    /// How many of them a later list finds by a number.
+    fileprivate var foundCount: Int { beginning.foundCount + (end?.first == nil ? 0 : 1) }
+  }
+
+  /// Items of a piece that goes on.
+  fileprivate struct OpenPiece {
+    private(set) var items: [Digest] = []
+    /// The number of the first, and how many of them follow on each other.
+    private var (number, following) = (0, 0)
+    private var hashed = DigestBuilder()
+    /// As it stood where the list went on from the one before: the next one mostly goes on from there or later.
+    private var mark = (count: 0, hashed: DigestBuilder())
+
+    init() {}
+
+    /// The beginning of another one; what follows goes on from there.
+    init(of other: OpenPiece, count: Int) {
+      let known = other.mark.count <= count ? other.mark : mark
+      items = Array(other.items.prefix(count))
+      (number, following) = (other.number, min(count, other.following))
+      hashed = known.hashed
+      for item in items[known.count...] { hashed.update(item) }
+      mark = (count, hashed)
+    }
+
+    mutating func add(_ item: Digest, number: Int) {
+      if items.isEmpty { (self.number, following) = (number, 0) }
+      if following == items.count, self.number + following == number { following += 1 }
+      items.append(item)
+      hashed.update(item)
+    }
+
+    func ended(isClosed: Bool) -> Known {
+      Known(
+        piece: ListPiece(count: items.count, digest: hashed.digest()), isClosed: isClosed,
+        first: following == items.count ? number : nil)
+    }
+
+    mutating func removeAll() { self = OpenPiece() }
   }
 
   /// The pieces of one list of the packets. What has not been used for long is forgotten, in two
@@ -46,12 +132,15 @@ struct DigestedLists {
 
     mutating func keep(_ list: List) {
       // Those of the list before were kept with it.
-      for index in list.fresh where recent[list.known[index].number] != list.known[index].1 {
-        recent[list.known[index].number] = list.known[index].1
+      for piece in list.fresh {
+        guard let first = piece.first, recent[first] != piece else { continue }
+        recent[first] = piece
       }
-      guard recent.count > Self.limit + list.known.count else { return }
+      guard recent.count > Self.limit + list.foundCount else { return }
       older = recent
-      recent = Dictionary(list.known.map { ($0.number, $0.1) }) { $1 }
+      recent = Dictionary(
+        list.pieces.compactMap { piece in piece.first.map { ($0, piece) } }
+      ) { $1 }
     }
   }
 
@@ -67,30 +156,35 @@ struct DigestedLists {
   func digested(
     _ runs: [ItemRun], inList list: Int, item: (_ position: Int, _ number: Int) -> Digest?
   ) -> List? {
-    var walk = Walk(list: List(runs: runs))
-    // Most lists are the last one with more behind it: its pieces are taken over without being looked for.
-    var taken = latest[list].map { walk.takeBeginning(of: $0) } ?? 0
-    // One that lost some of its beginning has the pieces of the last one behind it, in their order.
-    let others = latest[list]?.known ?? []
-    var other = walk.list.known.count
+    var walk = Walk()
+    var taken = 0
+    var others: ArraySlice<Known> = []
+    if let last = latest[list] {
+      // Most lists are the last one with more behind it: its pieces are taken over without being looked for.
+      taken = walk.takeBeginning(of: last, common: runs.commonCount(with: last.runs))
+      // One that lost some of its beginning has the pieces of the last one behind it, in their order.
+      let count = walk.beginning.count
+      if count < last.beginning.count { others = last.beginning.pieces[count...] }
+    }
+    var other = others.startIndex
     var position = 0
     for (index, run) in runs.enumerated() {
       let passed = min(taken, run.count)
       taken -= passed
       var number = run.first + passed
       while number < run.end {
-        while walk.isBetweenPieces, other < others.count, others[other].number < number {
+        while walk.isBetweenPieces, other < others.endIndex, (others[other].first ?? -1) < number {
           other += 1
         }
-        if walk.isBetweenPieces, other < others.count, others[other].number == number,
-          others[other].1.fits(at: number, in: run, isLast: index + 1 == runs.count)
+        if walk.isBetweenPieces, other < others.endIndex,
+          others[other].fits(at: number, in: run, isLast: index + 1 == runs.count)
         {
-          walk.take(others[other].1, number: number, isFresh: false)
-          number += others[other].1.piece.count
+          walk.take(others[other], isFresh: false)
+          number += others[other].piece.count
         } else if walk.isBetweenPieces, let known = pieces[list][number],
           known.fits(at: number, in: run, isLast: index + 1 == runs.count)
         {
-          walk.take(known, number: number, isFresh: true)
+          walk.take(known, isFresh: true)
           number += known.piece.count
         } else {
           guard let next = item(position + number - run.first, number) else { return nil }
@@ -100,86 +194,71 @@ struct DigestedLists {
       }
       position += run.count
     }
-    return walk.finish()
+    return walk.finish(runs)
   }
 
   /// A list that is being digested.
   private struct Walk {
-    var list: List
-    /// The items of the piece that is being made.
-    private var open: [Digest] = []
-    /// The number of its first item; `nil` where the others do not follow on it.
-    private var first: Int?
+    private(set) var beginning = Beginning()
+    private var end: Known?
+    private var open = OpenPiece()
+    private var fresh: [Known] = []
+    private var hashes = 0
 
-    init(list: List) { self.list = list }
-
-    var isBetweenPieces: Bool { open.isEmpty }
+    var isBetweenPieces: Bool { open.items.isEmpty }
 
     /// Takes over the pieces that another list begins with as well; how many items they have.
-    mutating func takeBeginning(of other: List) -> Int {
-      let common = list.runs.commonCount(with: other.runs)
-      let ended = other.isClosed ? other.pieces.count : other.pieces.count - 1
-      var (count, items) = (0, 0)
-      while count < ended, items + other.pieces[count].count <= common {
-        items += other.pieces[count].count
-        count += 1
+    ///
+    /// - Parameter common: with so many items both begin.
+    mutating func takeBeginning(of other: List, common: Int) -> Int {
+      if other.beginning.itemCount <= common {
+        beginning = other.beginning
+      } else {
+        for piece in other.beginning.pieces {
+          guard beginning.itemCount + piece.piece.count <= common else { break }
+          beginning.append(piece)
+        }
       }
-      list.pieces.reserveCapacity(count + 2)
-      list.pieces += other.pieces[..<count]
-      let known = other.known.prefix { $0.place < count }
-      list.known.reserveCapacity(known.count + 2)
-      list.known += known
-      list.hashes += count
+      hashes += beginning.count
       // What the end of that list ended goes on here.
-      let tail = other.tail.items
-      if count == ended, !other.isClosed, tail.count == other.pieces[count].count,
-        items + tail.count <= common
-      {
-        (open, first) = (tail, other.tail.first)
-        items += tail.count
-        list.hashes += tail.count
+      let count = min(other.open.items.count, common - beginning.itemCount)
+      guard count > 0, beginning.count == other.beginning.count else {
+        return beginning.itemCount
       }
-      return items
+      open = OpenPiece(of: other.open, count: count)
+      hashes += count
+      return beginning.itemCount + count
     }
 
-    mutating func take(_ known: Known, number: Int, isFresh: Bool) {
-      if isFresh { list.fresh.append(list.known.count) }
-      list.known.append((number, known, list.pieces.count))
-      list.pieces.append(known.piece)
-      list.isClosed = known.isClosed
-      list.hashes += 1
+    mutating func take(_ known: Known, isFresh: Bool) {
+      if isFresh { fresh.append(known) }
+      put(known)
+      hashes += 1
     }
 
     mutating func add(_ item: Digest, number: Int) {
-      if open.isEmpty {
-        first = number
-      } else if first.map({ $0 + open.count }) != number {
-        first = nil
-      }
-      open.append(item)
-      list.hashes += 1
-      if ListPiece.ends(behind: item, count: open.count) { close(isClosed: true) }
+      open.add(item, number: number)
+      hashes += 1
+      guard ListPiece.ends(behind: item, count: open.items.count) else { return }
+      close(isClosed: true)
+      open.removeAll()
     }
 
     private mutating func close(isClosed: Bool) {
-      let piece = ListPiece(of: open[...])
-      if let first {
-        list.fresh.append(list.known.count)
-        list.known.append((first, Known(piece: piece, isClosed: isClosed), list.pieces.count))
-      }
-      list.pieces.append(piece)
-      list.isClosed = isClosed
-      list.hashes += 1
-      open.removeAll(keepingCapacity: true)
+      let piece = open.ended(isClosed: isClosed)
+      fresh.append(piece)
+      put(piece)
+      hashes += 1
     }
 
-    consuming func finish() -> List {
-      if !open.isEmpty {
-        list.tail = (open, first)
-        close(isClosed: false)
-      }
-      list.digest = ListDigest(of: list.pieces)
-      return list
+    private mutating func put(_ piece: Known) {
+      if piece.isClosed { beginning.append(piece) } else { end = piece }
+    }
+
+    mutating func finish(_ runs: [ItemRun]) -> List {
+      if !isBetweenPieces { close(isClosed: false) }
+      return List(
+        runs: runs, beginning: beginning, end: end, open: open, fresh: fresh, hashes: hashes)
     }
   }
 
@@ -204,7 +283,7 @@ extension DigestedLists {
         return [
           "items": .array(ends),
           "pieces": .array(
-            list.pieces.map { [JSONValue($0.count), .string($0.digest.hex)] }),
+            list.pieces.map { [JSONValue($0.piece.count), .string($0.piece.digest.hex)] }),
           "runs": .array(list.runs.map { [JSONValue($0.first), JSONValue($0.count)] }),
         ]
       })
@@ -217,7 +296,7 @@ extension DigestedLists {
     self.init()
     guard let values = value?.arrayValue, values.count == LogFormat.listCount else { return nil }
     for (index, value) in values.enumerated() where !value.isNull {
-      guard let list = List(decoding: value), let items = value["items"]?.arrayValue else {
+      guard let list = List.decoded(value), let items = value["items"]?.arrayValue else {
         return nil
       }
       for item in items {
@@ -236,40 +315,30 @@ extension DigestedLists.List {
   /// same: the first, whose beginning may go; the last, which goes on; and those whose items do not follow on
   /// each other, which nobody finds by the number of the first.
   fileprivate var ends: [Int] {
+    let counts = pieces.map(\.piece.count)
     var numbers: [Int] = []
-    forEachPiece { index, _, own in
-      guard index == 0 || index + 1 == pieces.count || own.count > 1 else { return }
+    for (index, own) in runs.parts(of: counts).enumerated() {
+      guard index == 0 || index + 1 == counts.count || own.count > 1 else { continue }
       for run in own { numbers += run.first..<run.end }
     }
     return numbers
   }
 
-  /// Calls with each piece and the runs that its items make.
-  private func forEachPiece(_ body: (_ index: Int, ListPiece, [ItemRun]) -> Void) {
-    var (run, offset) = (0, 0)
-    for (index, piece) in pieces.enumerated() {
-      var own: [ItemRun] = []
-      var left = piece.count
-      while left > 0, run < runs.count {
-        let step = min(left, runs[run].count - offset)
-        if step > 0 { own.append(ItemRun(first: runs[run].first + offset, count: step)) }
-        (left, offset) = (left - step, offset + step)
-        if offset == runs[run].count { (run, offset) = (run + 1, 0) }
-      }
-      body(index, piece, own)
-    }
-  }
-
-  fileprivate init?(decoding value: JSONValue) {
+  /// Reads what a checkpoint gives of a list; `nil` for anything else.
+  ///
+  /// Of the last piece nobody knows whether its last item ends it; the list that goes on from it makes it anew. Of
+  /// the others those are found later whose items lie in one run.
+  fileprivate static func decoded(_ value: JSONValue) -> DigestedLists.List? {
     guard let entries = value["runs"]?.arrayValue, let made = value["pieces"]?.arrayValue else {
       return nil
     }
-    self.init(runs: [])
+    var runs: [ItemRun] = []
     for entry in entries {
       guard let pair = entry.arrayValue, let run = try? Resolver.run(pair) else { return nil }
       runs.add(run)
     }
     var left = runs.itemCount
+    var pieces: [ListPiece] = []
     for entry in made {
       guard let count = entry[0]?.intValue, (1...256).contains(count), count <= left,
         let digest = entry[1]?.stringValue.flatMap(Digest.init(hex:))
@@ -278,19 +347,32 @@ extension DigestedLists.List {
       left -= count
     }
     guard left == 0 else { return nil }
-    digest = ListDigest(of: pieces)
-    findKnown()
-  }
-
-  /// Finds those of its pieces whose items lie in one run. Of the last one nobody knows whether its last item
-  /// ends it; the list that goes on from it makes it anew.
-  private mutating func findKnown() {
-    var found: [(number: Int, DigestedLists.Known, place: Int)] = []
-    forEachPiece { index, piece, own in
-      guard index + 1 < pieces.count, own.count == 1 else { return }
-      found.append((own[0].first, DigestedLists.Known(piece: piece, isClosed: true), index))
+    var beginning = DigestedLists.Beginning()
+    for (piece, own) in zip(pieces, runs.parts(of: pieces.map(\.count))).dropLast() {
+      let first = own.count == 1 ? own[0].first : nil
+      beginning.append(DigestedLists.Known(piece: piece, isClosed: true, first: first))
     }
-    known = found
-    fresh = Array(found.indices)
+    return DigestedLists.List(
+      runs: runs, beginning: beginning,
+      end: pieces.last.map { DigestedLists.Known(piece: $0, isClosed: false, first: nil) },
+      open: DigestedLists.OpenPiece(), fresh: Array(beginning.pieces), hashes: 0)
+  }
+}
+
+extension [ItemRun] {
+  /// The runs that so many items each make, one behind the other.
+  fileprivate func parts(of counts: [Int]) -> [[ItemRun]] {
+    var (run, offset) = (0, 0)
+    return counts.map { count in
+      var own: [ItemRun] = []
+      var left = count
+      while left > 0, run < self.count {
+        let step = Swift.min(left, self[run].count - offset)
+        if step > 0 { own.append(ItemRun(first: self[run].first + offset, count: step)) }
+        (left, offset) = (left - step, offset + step)
+        if offset == self[run].count { (run, offset) = (run + 1, 0) }
+      }
+      return own
+    }
   }
 }
