@@ -13,6 +13,13 @@ let optimized: [SwiftSetting] =
     .unsafeFlags(
       ["-O", "-whole-module-optimization", "-num-threads", "2"], .when(configuration: .debug))
   ] : []
+
+/// What takes little of any command's time is not optimised where `bin/agent-eval` builds, which takes half of a first
+/// build's time. Read, folded, judged, imported and run is by the other targets. Docs/decisions/0013-two-builds.md.
+let isOnlyHotOptimized = Context.environment["AGENT_EVAL_OPTIMIZED"] == "hot"
+let cold: [SwiftSetting] =
+  isOnlyHotOptimized ? [.unsafeFlags(["-Onone"], .when(configuration: .release))] : []
+
 let optimizedC: [CSetting] =
   isOptimized ? [.unsafeFlags(["-O2"], .when(configuration: .debug))] : []
 
@@ -98,7 +105,7 @@ let package = Package(
     .target(name: "CYaml", exclude: ["LICENSE"], cSettings: configured),
     .target(name: "CSHA256", cSettings: optimizedC),
     .target(name: "FilePaths", swiftSettings: library),
-    .target(name: "SQLite", dependencies: ["CSQLite", "FilePaths"], swiftSettings: library),
+    .target(name: "SQLite", dependencies: ["CSQLite", "FilePaths"], swiftSettings: library + cold),
     .target(name: "AgentTrace", dependencies: ["CSHA256"], swiftSettings: library),
     .target(name: "TraceMatching", dependencies: ["AgentTrace"], swiftSettings: library),
     .target(
@@ -110,9 +117,10 @@ let package = Package(
       name: "AgentRuntime", dependencies: ["AgentTrace", "TraceMatching"], swiftSettings: library),
     .target(
       name: "AgentPipelines", dependencies: ["AgentTrace", "TraceMatching", "AgentRuntime"],
-      swiftSettings: library),
+      swiftSettings: library + cold),
     .target(
-      name: "AgentTesting", dependencies: ["AgentTrace", "AgentRuntime"], swiftSettings: library),
+      name: "AgentTesting", dependencies: ["AgentTrace", "AgentRuntime"],
+      swiftSettings: library + cold),
     .target(
       name: "LiveBoundary",
       dependencies: [
@@ -120,7 +128,7 @@ let package = Package(
         asyncHTTPClient,
         nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nioSSL, httpCompression,
       ],
-      swiftSettings: library),
+      swiftSettings: library + cold),
     .target(
       name: "TraceReplaying",
       dependencies: ["AgentTrace", "TraceMatching", "TraceStorage", "AgentRuntime"],
@@ -131,20 +139,20 @@ let package = Package(
         "CYaml", "FilePaths", "AgentTrace", "TraceMatching", "TraceJudging", "AgentRuntime",
         "AgentPipelines",
       ],
-      swiftSettings: library),
+      swiftSettings: library + cold),
     .target(
       name: "EvalRunning",
       dependencies: [
         "FilePaths", "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging", "AgentRuntime",
         "AgentPipelines", "TraceReplaying", "EvalLoading",
       ],
-      swiftSettings: library),
+      swiftSettings: library + cold),
     .target(
       name: "TraceIndexing",
       dependencies: [
         "CSQLite", "FilePaths", "SQLite", "AgentTrace", "TraceStorage", "TraceJudging",
       ],
-      swiftSettings: library),
+      swiftSettings: library + cold),
     .target(
       name: "TraceImporting", dependencies: ["FilePaths", "SQLite", "AgentTrace", "TraceStorage"],
       swiftSettings: library),
@@ -153,13 +161,14 @@ let package = Package(
       dependencies: [
         "CSQLite", "FilePaths", "SQLite", "AgentTrace", "TraceStorage", "TraceImporting",
       ],
-      swiftSettings: library),
+      swiftSettings: library + cold),
     .target(
       name: "TraceExporting",
       dependencies: ["FilePaths", "AgentTrace", "TraceStorage", "TraceJudging"],
-      swiftSettings: library),
+      swiftSettings: library + cold),
     .target(
-      name: "TraceReporting", dependencies: ["AgentTrace", "TraceJudging"], swiftSettings: library),
+      name: "TraceReporting", dependencies: ["AgentTrace", "TraceJudging"],
+      swiftSettings: library + cold),
     .target(
       name: "TraceDebugging",
       dependencies: [
@@ -167,7 +176,7 @@ let package = Package(
         "TraceReplaying",
         "TraceReporting",
       ],
-      swiftSettings: library),
+      swiftSettings: library + cold),
     .executableTarget(
       name: "agent-eval",
       dependencies: [
@@ -177,7 +186,7 @@ let package = Package(
         "TraceIndexing", "TraceImporting", "TraceReceiving", "TraceExporting", "TraceReporting",
         "TraceDebugging", argumentParser,
       ],
-      swiftSettings: strict + optimized,
+      swiftSettings: strict + optimized + cold,
       // At a fixed address, so that starting costs no relocation of 100 MB; nobody looks up the names
       // of its 20,000 functions; and what unwinds its stack need not be loaded.
       linkerSettings: [

@@ -9,6 +9,11 @@ private struct FakeProject {
     (folder.text("calls") ?? "").split(separator: "\n").map(String.init)
   }
 
+  /// What each call was told to optimise.
+  var optimized: [String] {
+    (folder.text("optimized") ?? "").split(separator: "\n").map(String.init)
+  }
+
   init() throws {
     folder = try TemporaryFolder()
     for name in ["agent-eval", "setup.bash"] {
@@ -21,6 +26,7 @@ private struct FakeProject {
       "tools/swift",
       """
       echo "$*" >> \(folder.path)/calls
+      echo "$AGENT_EVAL_OPTIMIZED" >> \(folder.path)/optimized
       echo "building"
       cat > \(folder.path)/stdin
       sleep 0.2
@@ -173,6 +179,19 @@ struct BuildScriptTests {
       #expect(try await project.run(environment: environment).status == 5)
       #expect(project.calls.count == calls)
     }
+  }
+
+  @Test("what is optimised stays as it was last asked for, also when the sources change")
+  func optimized() async throws {
+    let project = try FakeProject()
+    let all = ["AGENT_EVAL_OPTIMIZED": "1"]
+    for (environment, calls) in [([:], 1), (all, 2), (all, 2), ([:], 2)] {
+      #expect(try await project.run(environment: environment).status == 5)
+      #expect(project.calls.count == calls)
+    }
+    try project.folder.write("project/Sources/a/A.swift", "// four\n")
+    for _ in 0..<2 { _ = try await project.run() }
+    #expect(project.optimized == ["hot", "1", "1"])
   }
 
   @Test("a command that needs the network begins again in the build that has it")
