@@ -38,6 +38,8 @@ extension EvalResults {
       skipped.comparison = try CaseComparison(ifThereIn: element)
       return skipped
     }
+    try Self.checkNames(cases.map(\.caseId), in: "cases")
+    try Self.checkNames(skipped.map(\.caseId), in: "skipped")
     comparison = json["comparison"] == nil ? nil : try SuiteComparison(reader.member("comparison"))
     shard = json["shard"] == nil ? nil : try ResultsShard(reading: reader.member("shard"))
     let summary = try reader.member("summary")
@@ -45,6 +47,15 @@ extension EvalResults {
       guard try summary.number(outcome.rawValue) == count(outcome) else {
         throw summary.error(outcome.rawValue, "not the number of cases with this outcome")
       }
+    }
+  }
+
+  /// Sees to it that no two have one name: whoever pairs by names would see one of them alone.
+  private static func checkNames(_ names: [String], in list: String) throws(ResultsError) {
+    var seen: Set<ByteText> = []
+    for (index, name) in names.enumerated() where !seen.insert(ByteText(name)).inserted {
+      throw ResultsError(
+        place: "\(list)[\(index)].caseId", reason: "two cases have the name “\(name)”")
     }
   }
 }

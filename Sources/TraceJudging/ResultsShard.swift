@@ -48,3 +48,18 @@ public struct ResultsShard: Sendable, Hashable {
     return .object(object)
   }
 }
+
+extension EvalResults {
+  /// Why nothing can be said from these results on, in words that follow the name of their file; `nil` where they
+  /// are whole. What a shard that was cut off did not judge is not in its results, and nobody would miss it.
+  public var lack: String? {
+    guard let shard, !shard.isWhole else { return nil }
+    return
+      "holds shard \(shard.index) of \(shard.count), which was cut off before its end; run it again"
+  }
+
+  /// In words, which part of a suite they are.
+  public var extent: String {
+    shard.map { "shard \($0.index) of \($0.count)" } ?? "a whole suite"
+  }
+}

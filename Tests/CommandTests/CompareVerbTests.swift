@@ -52,6 +52,44 @@ struct CompareVerbTests {
     #expect(more.output.contains("1 in the results now only: c2"), "\(more)")
   }
 
+  /// Results that say of which shard they are.
+  private static func shard(_ index: Int, isWhole: Bool = true) -> String {
+    let shard =
+      #","shard":{"index":\#(index),"of":2,"suite":"s","suiteCases":2,"places":[0],"skippedPlaces":[],"#
+      + #""program":"0.1.0","isWhole":\#(isWhole)}}"#
+    return String(results([1], of: 1).dropLast()) + shard
+  }
+
+  @Test("only results of the same part of a suite are compared, and of all of that")
+  func parts() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("whole.json", Self.results([1], of: 1))
+    try folder.write("one.json", Self.shard(1))
+    try folder.write("two.json", Self.shard(2))
+    try folder.write("cut.json", Self.shard(1, isWhole: false))
+    try await Binary.run(["compare", "one.json", "one.json"], in: folder.path)
+    for (before, now) in [("one", "whole"), ("whole", "one"), ("one", "two")] {
+      let outcome = try await Binary.run(
+        ["compare", "\(before).json", "\(now).json"], in: folder.path, status: 2)
+      #expect(outcome.errors.contains("agent-eval merge"), "\(outcome)")
+    }
+    for pair in [["cut.json", "one.json"], ["one.json", "cut.json"]] {
+      let outcome = try await Binary.run(["compare"] + pair, in: folder.path, status: 2)
+      #expect(outcome.errors.contains("cut.json holds shard 1 of 2, which was cut off"))
+    }
+  }
+
+  @Test("results in which two cases have one name are none")
+  func twice() async throws {
+    let folder = try TemporaryFolder()
+    let good = Self.results([1, 1], of: 1)
+    try folder.write("good.json", good)
+    try folder.write("twice.json", good.replacing(#""c1""#, with: #""c0""#))
+    let outcome = try await Binary.run(
+      ["compare", "good.json", "twice.json"], in: folder.path, status: 2)
+    #expect(outcome.errors.contains("twice.json: cases[1].caseId: two cases have the name “c0”"))
+  }
+
   @Test("files that are no results are named, and wrong options are 64")
   func faults() async throws {
     let folder = try TemporaryFolder()

@@ -40,8 +40,9 @@ struct EvalResultsTests {
       if random.next(below: 2) == 0 { comparison.beStrict() }
       return comparison
     }
-    let cases = (0..<random.next(below: 5)).map { _ in
-      var result = CaseResult(caseId: text(), position: text())
+    // No two have one name.
+    let cases = (0..<random.next(below: 5)).map { index in
+      var result = CaseResult(caseId: "\(text())\(index)", position: text())
       result.comparison = comparison()
       if random.next(below: 3) == 0 { result.error = text() }
       result.trials = (0..<random.next(below: 3)).map { _ in
@@ -53,8 +54,8 @@ struct EvalResultsTests {
       }
       return result
     }
-    let skipped = (0..<random.next(below: 3)).map { _ in
-      var skipped = SkippedCase(caseId: text(), reason: text())
+    let skipped = (0..<random.next(below: 3)).map { index in
+      var skipped = SkippedCase(caseId: "\(text())\(index)", reason: text())
       skipped.comparison = comparison()
       return skipped
     }

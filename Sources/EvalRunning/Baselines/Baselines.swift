@@ -88,6 +88,7 @@ public struct Baselines: Sendable {
     } catch {
       throw BaselineError(path: path, message: "no results of `agent-eval run --json`: \(error)")
     }
+    if let lack = results.lack { throw BaselineError(path: path, message: lack) }
     var found: [[UInt8]: AcceptedCase] = [:]
     for result in results.cases { found[Array(result.caseId.utf8)] = AcceptedCase(of: result) }
     for skipped in results.skipped {

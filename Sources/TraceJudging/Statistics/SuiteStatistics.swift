@@ -33,6 +33,9 @@ public struct SuiteStatistics: Sendable {
   public var pairs: [Pair] = []
   /// Cases that are not decided under one of the conditions: in no rate, and counted here.
   public var undecided: [String] = []
+  /// Those of them that passed before and of which no chance can say why they do not now: nothing of them is left
+  /// to chance, or they are safety cases. One is enough to leave the comparison open.
+  public var lost: [String] = []
   /// Cases that only one of the results has.
   public var unpaired: [String] = []
   /// Those of them that were there before: what they would show now nobody knows.
@@ -90,6 +93,7 @@ public struct SuiteStatistics: Sendable {
       }
       guard let pair = Pair(old, result) else {
         undecided.append(result.caseId)
+        if old.isLost(now: result) { lost.append(result.caseId) }
         continue
       }
       pairs.append(pair)
@@ -151,10 +155,11 @@ public struct SuiteStatistics: Sendable {
   /// Whether too much is undecided to say that it is not.
   public var isOpen: Bool {
     let all = pairs.count + undecided.count
-    return all == 0 || Double(undecided.count) > Self.undecidedLimit * Double(all)
+    return all == 0 || !lost.isEmpty
+      || Double(undecided.count) > Self.undecidedLimit * Double(all)
   }
 
-  /// 1 where something is called worse or is missing, 3 where too much is undecided, else 0.
+  /// 1 where something is called worse or is missing, 3 where too much is undecided or a case is ``lost``, else 0.
   public var exitCode: Int32 { isWorse ? 1 : isOpen ? 3 : 0 }
 
   /// The wire form, `agent-eval/comparison/1`.
@@ -198,7 +203,8 @@ extension SuiteStatistics.Pair {
     outcomeNow = now.outcome
     self.before = before.decidedTrials
     self.now = now.decidedTrials
-    isSafety = now.plan?.isSafety ?? false
+    // Whoever takes the word away does not make one failure less bad.
+    isSafety = before.isSafety || now.isSafety
     pValue = 1
     isWorse = false
   }
@@ -232,6 +238,14 @@ extension CaseResult {
   /// Its trials that pass or fail; of a case without a plan, its outcome as one trial.
   fileprivate var decidedTrials: SuccessRate {
     statistics?.rate ?? SuccessRate(successes: outcome == .pass ? 1 : 0, trials: 1)
+  }
+
+  fileprivate var isSafety: Bool { plan?.isSafety ?? false }
+
+  /// Whether this case passed and is not decided now, for a reason that no chance excuses.
+  fileprivate func isLost(now: CaseResult) -> Bool {
+    let isWithoutChance = plan == nil && now.plan == nil
+    return outcome == .pass && (isWithoutChance || isSafety || now.isSafety)
   }
 }
 

@@ -89,6 +89,7 @@ public struct StatisticsReport {
       lines.append("\(names.count) \(words): \(told)\(names.count > 5 ? ", …" : "")")
     }
     tell(statistics.undecided, "undecided, in no number above")
+    tell(statistics.lost, "of them passed before, and no chance says why not now")
     if !statistics.missing.isEmpty {
       let names = statistics.missing.prefix(Self.most).map { Visible.line($0, width: 60) }
       let rest = statistics.missing.count - names.count

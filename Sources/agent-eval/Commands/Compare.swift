@@ -12,7 +12,8 @@ struct Compare: ParsableCommand, Verb {
       half of the level each, and a safety case that fails counts always; where none were, each case that \
       passed and fails now counts. Exits with 0, with 1 where something has become worse or a case of \
       the results before is missing, with 3 where \
-      more than 2 % of the cases are undecided, with 2 where a file cannot be read.
+      more than 2 % of the cases are undecided or one is that passed and has no chance in it, with 2 where a \
+      file cannot be read or holds another part of the suite.
       """
         + Example.list([
           "compare before.json now.json":
@@ -46,8 +47,14 @@ struct Compare: ParsableCommand, Verb {
   }
 
   func run() throws {
+    let (earlier, later) = (try results(before), try results(now))
+    guard earlier.extent.hasSameUTF8(as: later.extent) else {
+      throw failure(
+        "\(before) holds \(earlier.extent) and \(now) \(later.extent), whose cases are others: put the "
+          + "shards together with `agent-eval merge`")
+    }
     let statistics = SuiteStatistics(
-      before: try results(before), now: try results(now), level: level, seed: UInt64(seed))
+      before: earlier, now: later, level: level, seed: UInt64(seed))
     if json {
       Output.json(statistics.json)
     } else {
@@ -58,15 +65,21 @@ struct Compare: ParsableCommand, Verb {
   }
 
   private func results(_ path: String) throws -> EvalResults {
+    let results: EvalResults
     do {
-      return try EvalResults(decoding: try JSONValue(parsing: try InputFiles.all(of: path)))
+      results = try EvalResults(decoding: try JSONValue(parsing: try InputFiles.all(of: path)))
     } catch let error as InputFiles.Failure {
       // It names the file itself.
-      Output.error(Visible.line("agent-eval: \(error)", width: 2_000))
-      throw ExitCode(2)
+      throw failure("\(error)")
     } catch {
-      Output.error(Visible.line("agent-eval: \(path): \(error)", width: 2_000))
-      throw ExitCode(2)
+      throw failure("\(path): \(error)")
     }
+    if let lack = results.lack { throw failure("\(path) \(lack)") }
+    return results
+  }
+
+  private func failure(_ words: String) -> ExitCode {
+    Output.error(Visible.line("agent-eval: \(words)", width: 2_000))
+    return ExitCode(2)
   }
 }

@@ -93,6 +93,39 @@ struct SuiteStatisticsTests {
     #expect(Self.compare(now, before).unpaired == ["new"])
   }
 
+  @Test(
+    "one undecided case that passed leaves the comparison open where no chance has a part in it")
+  func lost() {
+    func suite(_ first: CaseResult) -> [CaseResult] {
+      [first] + (1..<100).map { Self.result("c\($0)", 5, of: 5) }
+    }
+    func undecided(_ result: CaseResult) -> CaseResult {
+      var result = result
+      result.trials = []
+      result.error = "the log is gone"
+      return result
+    }
+    let recorded = Self.replay("c0", .pass)
+    let safe = Self.result("c0", 5, of: 5, safety: true)
+    for before in [recorded, safe] {
+      let found = Self.compare(suite(before), suite(undecided(before)))
+      #expect(found.exitCode == 3 && found.lost == ["c0"] && found.undecided == ["c0"])
+    }
+    // Of what could not be said before nothing is lost, and of a live case chance may be the reason.
+    #expect(Self.compare(suite(undecided(recorded)), suite(undecided(recorded))).exitCode == 0)
+    let live = Self.result("c0", 5, of: 5)
+    #expect(Self.compare(suite(live), suite(undecided(live))).exitCode == 0)
+  }
+
+  @Test("a safety case stays one where only the results before say so")
+  func safetyTakenAway() {
+    let before = (0..<20).map { Self.result("c\($0)", 5, of: 5, needs: 5, safety: $0 == 0) }
+    var now = before
+    now[0] = Self.result("c0", 4, of: 5)
+    let found = Self.compare(before, now)
+    #expect(found.exitCode == 1 && found.pairs.filter(\.isWorse).map(\.caseId) == ["c0"])
+  }
+
   @Test("a case that is no longer there is worse, with trials or without; a new one is not")
   func missing() {
     for make in [
