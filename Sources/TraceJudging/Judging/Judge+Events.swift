@@ -6,8 +6,9 @@ extension Judge {
   /// - Parameters:
   ///   - events: the run, in order.
   ///   - expectations: what a case asks of the run.
+  ///   - warns: whether slips in the expectations are looked for.
   public static func judge(
-    _ events: some Sequence<Event>, against expectations: Expectations
+    _ events: some Sequence<Event>, against expectations: Expectations, warns: Bool = true
   ) -> Judgement {
     var trajectory = Trajectory()
     var gathered = GatheredFacts(for: expectations)
@@ -16,6 +17,7 @@ extension Judge {
       trajectory.apply(event)
       if !facts.isEmpty { gathered.apply(event) }
     }
-    return judge(trajectory, facts.isEmpty ? nil : gathered, against: expectations)
+    return judge(
+      trajectory, facts.isEmpty ? nil : gathered, against: expectations, warns: warns)
   }
 }

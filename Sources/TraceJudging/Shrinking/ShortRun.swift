@@ -16,7 +16,7 @@ public struct ShortRun: Sendable {
   public private(set) var isCutShort = false
 
   /// How many events are judged in all before the search is given up.
-  private static let eventLimit = 50_000_000
+  private static let eventLimit = 20_000_000
 
   /// Shortens a run by delta debugging: steps first, then single calls and turns of the model; each
   /// shorter run is judged again. What remains is as it was recorded, except that decisions no longer hold
@@ -59,6 +59,8 @@ private struct Search {
   private let anchors: Set<Int>
   private(set) var judgements = 0
   private var judgedEvents = 0
+  /// Parts that were found not to suffice: by steps and by parts, and once more at the end, the same is asked again.
+  private var failed: Set<[Int]> = []
 
   var isOver: Bool { judgedEvents > eventLimit }
 
@@ -104,10 +106,12 @@ private struct Search {
 
   private mutating func suffices(_ parts: [Int]) -> Bool {
     // What is not asked any more is taken to be needed.
-    guard !isOver else { return false }
+    guard !isOver, !failed.contains(parts) else { return false }
     let (events, places) = run.run(of: parts)
     judgements += 1
     judgedEvents += events.count
-    return failure.isShown(by: events, places)
+    if failure.isShown(by: events, places) { return true }
+    failed.insert(parts)
+    return false
   }
 }

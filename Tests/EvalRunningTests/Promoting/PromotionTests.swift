@@ -305,6 +305,32 @@ struct PromotedFilesTests {
     #expect(promoted >= 8)
   }
 
+  @Test("of a run with too many calls no part of it is judged twice in the same company")
+  func tooMany() throws {
+    let count = 60
+    var told: [(step: Int, type: EventType, data: JSONObject)] = [
+      (0, .runStarted, RunStarted(agentName: "a", goal: "g").encoded)
+    ]
+    for step in 1...count {
+      let call = ProposedCall(
+        callId: "\(step).1.0", name: "read", input: ["page": JSONValue(step)])
+      told.append((step, .decision, DecisionPayload(.tool([call])).encoded))
+      let result = ToolResultPayload(callId: call.callId, tool: "read", result: .ok(data: 1))
+      told.append((step, .toolResult, result.encoded))
+    }
+    let answer = DecisionPayload(.answer(text: "done", evidenceRefs: []))
+    told.append((count + 1, .decision, answer.encoded))
+    told.append((count + 1, .stop, Stop(reason: .success).encoded))
+    let events = told.enumerated().map { index, event in
+      Event(seq: index, step: event.step, type: event.type, runId: "r", data: event.data)
+    }
+    let short = try #require(
+      ShortRun(of: events, breaking: try Expectations(parsing: ["maxToolCalls": 30])))
+    #expect(short.calls.after == 31 && !short.isCutShort)
+    // To see that none of 31 calls can be left out, each is left out once.
+    #expect(short.judgements < 4 * count, "\(short.judgements)")
+  }
+
   @Test("packets that name calls as the model did no longer speak of those that are left out")
   func toldIds() throws {
     func decided(_ tool: String, _ step: Int) -> (EventType, JSONObject) {
