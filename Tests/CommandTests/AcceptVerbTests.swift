@@ -3,6 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 import TraceMatching
+import TraceStorage
 
 @Suite("accept, and run --against")
 struct AcceptVerbTests {
@@ -139,6 +140,29 @@ struct AcceptVerbTests {
   }
 
   // MARK: Damage
+
+  @Test("a recording that another takes the place of, of a run to another end, is a regression")
+  func otherGoal() async throws {
+    let folder = try TemporaryFolder()
+    var reader = try LogReader(path: Fixture.run("refund-drafted"))
+    var events: [Event] = []
+    while let event = try reader.next() { events.append(event) }
+    try writeLog(events, to: folder.path("run.jsonl.gz"))
+    try folder.write(
+      "cases.yaml",
+      "cases: [{caseId: one, recording: run.jsonl.gz, expected: {stopReason: success}}]\n")
+    try await Binary.run(["accept", ".", "--all"], in: folder.path)
+    let text = try #require(folder.text("accepted/one.txt"))
+    #expect(text.contains("\n  goal \"Refund order 1234\"\n"), "\(text)")
+    try await Binary.run(["run", ".", "--against", "accepted"], in: folder.path)
+    events[0].data["goal"] = "Delete order 77"
+    try FileManager.default.removeItem(atPath: folder.path("run.jsonl.gz"))
+    try writeLog(events, to: folder.path("run.jsonl.gz"))
+    let outcome = try await Binary.run(
+      ["run", ".", "--against", "accepted"], in: folder.path, status: 1)
+    let told = #"the run had another goal: "Refund order 1234" → "Delete order 77""#
+    #expect(outcome.output.contains(told), "\(outcome)")
+  }
 
   @Test("a damaged baseline is neither a regression nor green, and is told with its line")
   func damaged() async throws {

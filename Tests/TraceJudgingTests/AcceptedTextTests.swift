@@ -23,6 +23,7 @@ struct AcceptedTextTests {
       policy ["0123456789abcdef","fedcba9876543210"]
       limits {"maxSteps":8}
       policyContext {}
+      goal "go there twice"
       call pay
         by helper
         input /id 1

@@ -183,6 +183,33 @@ struct WorseTests {
     #expect(!AcceptedText.lines(of: run(other, isLive: true)).contains { $0.contains("two") })
   }
 
+  @Test("another goal is worse, also where the case's input alone says which was accepted")
+  func goal() {
+    func run(_ goal: String?) -> AcceptedRun {
+      var run = Self.run([])
+      run.goal = goal.map { "\"\($0)\"" }
+      return run
+    }
+    #expect(Self.comparison(run("a"), run("a")).kind == .same)
+    let found = Self.comparison(run("a"), run("b"))
+    #expect(found.kind == .regressed && found.differences.map(\.place) == [Difference.goalPlace])
+    // What nobody knows of one of them is not compared.
+    #expect(Self.comparison(run(nil), run("b")).kind == .same)
+    #expect(Self.comparison(run("a"), run(nil)).kind == .same)
+    #expect(Self.comparison(run("a"), run("b"), format: 1).kind == .same)
+    var before = AcceptedCase(caseId: "a", runs: [run("a")])
+    before.setting.say(.input, "a")
+    #expect(before.sorted.runs[0].goal == nil)
+    for (goal, kind) in [
+      ("a", .same), ("b", .regressed), ("«redacted:token»", .same),
+    ] as [(String, CaseComparison.Kind)] {
+      var now = before
+      now.runs = [run(goal)]
+      let found = CaseComparison(of: now, with: before.sorted, tolerance: Tolerance())
+      #expect(found.kind == kind, "\(goal)")
+    }
+  }
+
   @Test("results of earlier versions say of a case that it took another path")
   func earlierWord() throws {
     var results = EvalResults(cases: [], skipped: [])

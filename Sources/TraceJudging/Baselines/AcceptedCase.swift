@@ -29,9 +29,16 @@ public struct AcceptedCase: Sendable, Hashable {
     self.runs = runs
   }
 
-  /// As a baseline holds it: its runs sorted by their text, equal ones once.
+  /// As a baseline holds it: its runs sorted by their text, equal ones once, and without the goals that the case's
+  /// input says.
   public var sorted: AcceptedCase {
     var sorted = self
+    let input = setting[.input].map(ByteText.init)
+    let runs = runs.map { run in
+      var run = run
+      if run.goal.map(ByteText.init) == input { run.goal = nil }
+      return run
+    }
     let texts = runs.map { (Array(AcceptedText.lines(of: $0).joined(separator: "\n").utf8), $0) }
       .sorted { $0.0.lexicographicallyPrecedes($1.0) }
     sorted.runs = texts.indices.compactMap { index in
@@ -116,6 +123,9 @@ public struct AcceptedRun: Sendable, Hashable {
   public var checks: [Check] = []
   /// What the run was made with.
   public var setting = RunSetting()
+  /// What it was to do, as ``AcceptedText`` writes a text; `nil` where nobody knows it or compares it, and in a
+  /// baseline where the case's input says it.
+  public var goal: String?
   /// What the runs below it were made with, each caller once, without the elements of tasks.
   public var below: [Below] = []
   /// How many of its decisions were invalid.
@@ -316,7 +326,10 @@ extension AcceptedRun {
       decisions[decisions.count - 1].append(accepted)
     }
     cites = refs.filter { !known.contains(ByteText($0)) }.map(AcceptedText.name(for:))
-    if !isLive { answer = Answer(of: trajectory) }
+    if !isLive {
+      answer = Answer(of: trajectory)
+      goal = notes.goal
+    }
     setting = notes.setting
     below = notes.below.map { Below(caller: $0.caller, setting: $0.setting) }
     invalidDecisions = notes.invalidDecisions
@@ -338,6 +351,7 @@ extension AcceptedRun {
   var asInFirstFormat: AcceptedRun {
     var run = self
     run.setting = RunSetting()
+    run.goal = nil
     run.below = []
     run.invalidDecisions = 0
     run.answer = .unknown

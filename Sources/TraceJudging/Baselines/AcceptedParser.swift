@@ -228,6 +228,7 @@ private struct AcceptedParser {
   ) throws(AcceptedTextError) -> Bool {
     switch key {
     case "invalid": run.invalidDecisions = try count(&words)
+    case "goal" where run.goal == nil: run.goal = try value(&words)
     case "answer" where words.rest == "none":
       words.rest = ""
       run.answer = .none

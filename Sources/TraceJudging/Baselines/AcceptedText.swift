@@ -69,6 +69,7 @@ public enum AcceptedText {
     for key in RunSetting.Key.allCases {
       if let value = run.setting[key] { lines.append("  \(key.rawValue) \(value)") }
     }
+    if let goal = run.goal { lines.append("  goal \(goal)") }
     for below in run.below {
       for key in RunSetting.Key.allCases {
         guard let value = below.setting[key] else { continue }

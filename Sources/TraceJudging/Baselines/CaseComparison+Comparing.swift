@@ -33,7 +33,8 @@ extension CaseComparison {
     let candidates = runs.enumerated().map { index, run -> (Int, RunComparison?) in
       let comparisons = accepted.runs.map {
         RunComparison(
-          of: run, with: $0, tolerance, names: asked?.names, outcomes: accepted.holdsOutcomesAlone)
+          of: run, with: $0, tolerance, names: asked?.names, outcomes: accepted.holdsOutcomesAlone,
+          input: accepted.setting[.input])
       }
       return (index, comparisons.min { $0.rank < $1.rank })
     }
@@ -118,7 +119,7 @@ private struct RunComparison {
 
   init(
     of run: AcceptedRun, with accepted: AcceptedRun, _ tolerance: Tolerance,
-    names: [ByteText: String]?, outcomes: Bool
+    names: [ByteText: String]?, outcomes: Bool, input: String?
   ) {
     let isBetter = AcceptedCase.badness(run.outcome) < AcceptedCase.badness(accepted.outcome)
     if run.isIncomplete, !accepted.isIncomplete, !outcomes {
@@ -133,6 +134,7 @@ private struct RunComparison {
     // What a run used that did less than it should is no measure for one that does it.
     if reason == nil, !outcomes, !isBetter { compareUsage(run, accepted, tolerance) }
     guard !outcomes else { return }
+    compareGoal(run, accepted, input)
     let setting = SettingComparison(accepted.setting, run.setting)
     differences += setting.differences
     reason = reason ?? setting.reason
@@ -144,6 +146,19 @@ private struct RunComparison {
       differences += setting.differences
       reason = reason ?? setting.reason
     }
+  }
+
+  /// What the run was to do beside what the accepted one was, which the input that was accepted says where its own text
+  /// does not.
+  private mutating func compareGoal(_ run: AcceptedRun, _ accepted: AcceptedRun, _ input: String?) {
+    guard let new = run.goal, let old = accepted.goal ?? input, !new.hasSameUTF8(as: old) else {
+      return
+    }
+    // A case says in full what its log withholds.
+    if accepted.goal == nil, new.contains("«redacted:") { return }
+    differences.append(
+      Difference(
+        kind: .input, effect: .regression, place: Difference.goalPlace, accepted: old, actual: new))
   }
 
   // MARK: What the judge said

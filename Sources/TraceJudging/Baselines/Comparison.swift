@@ -164,6 +164,9 @@ public struct Difference: Sendable, Hashable {
     self.events = events
   }
 
+  /// The place of an ``Kind/input`` that is none of the case: what the log says that the run was to do.
+  public static let goalPlace = "goal"
+
   /// Whether it is of what the agent did, rather than of how that is judged.
   public var isOfPath: Bool {
     switch kind {

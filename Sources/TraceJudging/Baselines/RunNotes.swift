@@ -41,6 +41,9 @@ public struct RunNotes: Sendable {
   public private(set) var usage = RunUsage()
   /// What the run was made with.
   private(set) var setting = RunSetting()
+  /// What the run was to do, as ``AcceptedText`` writes a text; `nil` where nobody says so, and of a pipeline, whose
+  /// goal is its name.
+  private(set) var goal: String?
   /// What the runs below it were made with, by who they are, without the elements of tasks.
   private var settingsBelow: [ByteText: RunSetting] = [:]
   /// Decisions that could not be used.
@@ -77,6 +80,9 @@ public struct RunNotes: Sendable {
     switch event.type {
     case .runStarted:
       setting = RunSetting(started: event.data)
+      if !event.beginsPipeline {
+        goal = (event.data["goal"]?.stringValue).map { AcceptedText.value(.string($0)) }
+      }
       note(tools: event.data["tools"]?.arrayValue ?? [])
     case .toolsListed:
       note(tools: event.data["tools"]?.arrayValue ?? [])

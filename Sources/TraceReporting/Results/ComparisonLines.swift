@@ -35,6 +35,8 @@ extension Difference {
     case .policy where accepted != nil && actual != nil: return "another \(place)"
     case .argument, .answer, .invalidDecisions, .model, .policy, .limits, .policyContext:
       return "\(place): \(old) → \(new)"
+    case .input where place.hasSameUTF8(as: Difference.goalPlace):
+      return "the run had another goal: \(old) → \(new)"
     case .input, .human, .conditions, .trials:
       return "the case's \(place) was edited: \(old) → \(new)"
     case .agent, .recording: return "the case names another \(place): \(old) → \(new)"
