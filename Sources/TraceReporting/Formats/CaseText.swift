@@ -108,15 +108,20 @@ extension CaseResult {
   /// What became of it as people read it.
   var words: String {
     guard let comparison else { return outcome.words }
-    let said = outcome == .pass ? "" : ", \(outcome.words)"
+    let said = outcome == .pass || isComparedAlone ? "" : ", \(outcome.words)"
     return switch comparison.kind {
     case .regressed: "regressed" + said
     case .notCompared: "not compared" + said
-    case .new: "new, \(outcome.words)"
+    case .new: isComparedAlone ? "new" : "new, \(outcome.words)"
     case .fixed: "fixed" + said
     case .changed: "changed" + said
     case .same: outcome == .pass ? "passed as accepted" : "\(outcome.words) as accepted"
     }
+  }
+
+  /// Whether the comparison is all there is to tell of it: its case is gone or left out, say.
+  var isComparedAlone: Bool {
+    comparison != nil && trials.isEmpty && error == nil && notRun == nil
   }
 
   /// Whether it was compared, and something is not as it was accepted.
@@ -142,6 +147,8 @@ extension EvalResults {
     var told = self
     for skipped in skipped {
       guard let comparison = skipped.comparison, comparison.kind != .same else { continue }
+      // New and left out is nothing that fails, unless it needs a baseline.
+      if comparison.kind == .new, !comparison.isFault { continue }
       told.cases.append(lone(skipped.caseId, comparison.path.map { "\($0):1" } ?? "", comparison))
     }
     for gone in suite.gone {

@@ -69,7 +69,7 @@ public enum Workflow {
   public static func summary(
     of results: EvalResults, in context: ReportContext, limitBytes: Int
   ) -> String {
-    let report = MarkdownReport(context: context, limitBytes: limitBytes)
+    let report = MarkdownReport(context: context, limitBytes: limitBytes, whole: results)
     let text = report.text(of: results.told)
     return text.utf8.count <= limitBytes ? text : ""
   }

@@ -9,6 +9,9 @@ import TraceJudging
 /// the page refers to itself by are counted, never taken from data.
 struct HTMLReport {
   let context: ReportContext
+  /// The results as they were judged, for what is said of all of them: no more cases than there are, and how the run
+  /// ended. `nil` where those that are told are the same.
+  var whole: EvalResults?
 
   /// Timelines on one page; runs beyond that are told without.
   private static let mostTimelines = 100
@@ -28,7 +31,7 @@ struct HTMLReport {
       <meta http-equiv="Content-Security-Policy" content="\(policy)">
       <meta name="viewport" content="width=device-width, initial-scale=1">
       <meta name="referrer" content="no-referrer">
-      <title>agent-eval: \(results.sentence)</title>
+      <title>agent-eval: \((whole ?? results).sentence)</title>
       <style>\(style)</style>
       </head>
       <body>

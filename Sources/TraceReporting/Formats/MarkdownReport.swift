@@ -9,12 +9,16 @@ struct MarkdownReport {
   let context: ReportContext
   /// Bytes of the page at most; cases beyond that are counted, not told.
   var limitBytes = Int.max
+  /// The results as they were judged, for what is said of all of them: no more cases than there are, and how the run
+  /// ended. `nil` where those that are told are the same.
+  var whole: EvalResults?
 
   /// Bytes that the last lines may take.
   private static let reserve = 512
 
   func text(of results: EvalResults) -> String {
-    var text = "# agent-eval\n\n\(symbol(results.exitCode)) **\(results.sentence)**\n"
+    let all = whole ?? results
+    var text = "# agent-eval\n\n\(symbol(all.exitCode)) **\(all.sentence)**\n"
     let open = results.worstFirst.filter { $0.standing != .pass || $0.differs }
     var told = 0
     for result in open {

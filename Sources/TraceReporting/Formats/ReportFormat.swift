@@ -50,10 +50,12 @@ extension ReportFormat {
     return switch self {
     case .json: JSONReport.bytes(of: results.json)
     case .junit: Array(JUnitReport(context: context).text(of: told).utf8)
-    case .markdown: Array(MarkdownReport(context: context).text(of: told).utf8)
+    case .markdown:
+      Array(MarkdownReport(context: context, whole: results).text(of: told).utf8)
     case .github: Array(GitHubReport(context: context).text(of: told).utf8)
     case .gitlab: JSONReport.bytes(of: GitLabReport(context: context).json(of: told))
-    case .html: Array(HTMLReport(context: context).text(of: told).utf8)
+    case .html:
+      Array(HTMLReport(context: context, whole: results).text(of: told).utf8)
     case .sarif: JSONReport.bytes(of: SARIFReport(context: context).json(of: told))
     }
   }

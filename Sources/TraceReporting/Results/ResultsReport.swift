@@ -106,7 +106,7 @@ public struct ResultsReport {
       if comparison.kind == .same || comparison.kind == .changed {
         return lines + (result.outcome == .pass ? untestedLines(of: result, mostOutcomes) : [])
       }
-      if !lines.isEmpty, result.outcome != .pass {
+      if !lines.isEmpty, result.outcome != .pass, !result.isComparedAlone {
         lines.append(painter.paint("what the judge says", .heading))
       }
     }
