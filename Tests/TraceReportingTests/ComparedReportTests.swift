@@ -29,6 +29,17 @@ struct ComparedReportTests {
     #expect(Self.text(.html, results).contains("<title>agent-eval: \(sentence)</title>"))
   }
 
+  @Test("what stands in no file is told at the root of the project, not by a path of the machine")
+  func noFile() {
+    var results = Self.results()
+    results.comparison?.worsened = "the mean rate changed"
+    let context = ReportContext(root: "/work/shop", folder: "/work/shop", version: "9.9.9")
+    for format in ReportFormat.allCases {
+      let text = String(decoding: format.bytes(of: results, in: context), as: UTF8.self)
+      #expect(!text.contains("/work/shop"), "\(format): \(text)")
+    }
+  }
+
   @Test("a new case that is left out fails in no report where the run does not fail for it")
   func newAndLeftOut() {
     for isFault in [false, true] {

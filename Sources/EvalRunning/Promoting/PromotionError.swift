@@ -9,6 +9,10 @@ public struct PromotionError: Error, Hashable, Sendable, CustomStringConvertible
 
   init(_ path: String, _ message: String) {
     self.path = path
-    self.message = message
+    // What reads logs names the file itself, and it is named once.
+    let named = "\(path): ".utf8
+    self.message =
+      message.utf8.starts(with: named)
+      ? String(decoding: message.utf8.dropFirst(named.count), as: UTF8.self) : message
   }
 }

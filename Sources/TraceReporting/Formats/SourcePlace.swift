@@ -1,7 +1,7 @@
 /// Where a case stands: a file as services of continuous integration name it, and a line.
 struct SourcePlace: Equatable {
-  /// Relative to the root of the project where it lies below that, else a full path; never with `.`
-  /// or `..` in it.
+  /// Relative to the root of the project where it lies below that, `.` for the root itself, else a full path; never
+  /// with `.` or `..` on the way.
   var path: String
   /// From 1.
   var line: Int
@@ -19,8 +19,9 @@ struct SourcePlace: Equatable {
     path = path.prefix(Self.longest)
     let full = path.hasPrefix("/") ? String(path) : "\(context.folder)/\(path)"
     let (parts, root) = (Self.parts(of: full), Self.parts(of: context.root))
-    if parts.count > root.count, zip(parts, root).allSatisfy({ $0.hasSameBytes(as: $1) }) {
-      self.path = parts.dropFirst(root.count).joined(separator: "/")
+    if parts.count >= root.count, zip(parts, root).allSatisfy({ $0.hasSameBytes(as: $1) }) {
+      let below = parts.dropFirst(root.count).joined(separator: "/")
+      self.path = below.isEmpty ? "." : below
     } else {
       self.path = "/" + parts.joined(separator: "/")
     }

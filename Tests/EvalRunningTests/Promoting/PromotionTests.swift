@@ -142,6 +142,7 @@ struct PromotedFilesTests {
       let error = #expect(throws: PromotionError.self) { try Promotion.good([log]) }
       #expect(
         error?.description.lowercased().contains(words) == true, "\(String(describing: error))")
+      #expect(error?.message.contains(log) == false, "\(String(describing: error))")
       #expect(throws: PromotionError.self) {
         try Promotion.failing(log, against: nil, good: [], isShortened: true)
       }
