@@ -25,6 +25,9 @@ openai = pytest.importorskip("openai")
 anthropic = pytest.importorskip("anthropic")
 
 
+HELLO = {"model": "fake-1", "messages": [{"role": "user", "content": "hello"}]}
+
+
 def is_whole(log: Path) -> bool:
     return subprocess.run([agent_eval.program(), "verify", str(log)], capture_output=True, check=False).returncode == 0
 
@@ -100,6 +103,58 @@ def test_requests_and_aiohttp_are_recorded(provider: Provider) -> None:
 
     assert asyncio.run(main(False)).answer == "blue, hi"
     assert asyncio.run(main(True)).answer == "blue, hi"
+
+
+@pytest.mark.parametrize("environment", [True, False])
+@pytest.mark.parametrize(
+    "package",
+    ["httpx", "httpx to a socket", "httpx from an address", "httpx-async", "requests", "aiohttp", "aiohttp by itself"],
+)
+def test_whatever_way_a_client_sends_it_reaches_the_proxy_of_the_run(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch, package: str, environment: bool
+) -> None:
+    module = pytest.importorskip(package.partition(" ")[0].partition("-")[0])
+    other = "http://127.0.0.1:9"
+    monkeypatch.setenv("HTTP_PROXY", other)
+    monkeypatch.setenv("http_proxy", other)
+
+    async def ask(url: str) -> None:
+        if package == "httpx-async":
+            async with module.AsyncClient(proxy=other) as client:
+                (await client.post(url, json=HELLO)).raise_for_status()
+        elif package.startswith("aiohttp"):
+            named = {"proxy": other} if package == "aiohttp" else {"trust_env": True}
+            async with module.ClientSession(**named) as session:
+                async with session.post(url, json=HELLO) as response:
+                    response.raise_for_status()
+        elif package == "requests":
+            module.post(url, json=HELLO, proxies={"http": other}).raise_for_status()
+        else:
+            ways = {"httpx": {"proxy": other}, "httpx to a socket": {"uds": "/none"}}
+            transport = module.HTTPTransport(**ways.get(package, {"local_address": "::1"}))
+            module.Client(transport=transport).post(url, json=HELLO).raise_for_status()
+
+    with agent_eval.record("runs/", environment=environment) as run:
+        # At the address of the provider, and of the proxy, as clients are told it within a block.
+        asyncio.run(ask(provider.url + "/v1/chat/completions"))
+        asyncio.run(ask(run.environment["OPENAI_BASE_URL"] + "/chat/completions"))
+    assert sum(e["type"] == "model_result" for e in run.events) == 2 and run.unseen == []
+
+
+@pytest.mark.parametrize("within", [True, False])
+def test_a_host_that_a_client_names_itself_is_that_of_where_it_is_led(provider: Provider, within: bool) -> None:
+    aiohttp = pytest.importorskip("aiohttp")
+
+    async def main() -> None:
+        mine = {"Host": provider.url.partition("//")[2]}
+        async with aiohttp.ClientSession(headers={} if within else mine) as session:
+            named = {"headers": iter([*mine.items(), ("X-Mine", "1")])} if within else {}
+            async with session.post(provider.url + "/v1/chat/completions", json=HELLO, **named) as response:
+                assert response.status == 200, await response.text()
+
+    with agent_eval.record("runs/") as run:
+        asyncio.run(main())
+    assert (run.answer, run.unseen) == ("blue, hello", [])
 
 
 def test_threads_and_other_processes_are_recorded(provider: Provider) -> None:

@@ -435,7 +435,9 @@ def _wrap_httpx(module: Any, name: str) -> None:
 
     def sends_directly(transport: Any) -> bool:
         pool = getattr(transport, "_pool", None)
-        return type(pool).__name__ in ("ConnectionPool", "AsyncConnectionPool") and not getattr(pool, "_uds", None)
+        # Through no other proxy and no socket of its own, from any address, and in the HTTP that the proxy speaks.
+        is_own_way = any(getattr(pool, name, None) for name in ("_uds", "_local_address")) or not getattr(pool, "_http1", 1)
+        return type(pool).__name__ in ("ConnectionPool", "AsyncConnectionPool") and not is_own_way
 
     if sync is not None and not _is_wrapped(sync.handle_request):
         before = sync.handle_request
@@ -446,14 +448,15 @@ def _wrap_httpx(module: Any, name: str) -> None:
                 url, route = lead(request.method, str(request.url))
             except Refused as refused:
                 return module.Response(_STATUS, headers=_HEADERS, content=_body(refused), request=request)
-            if url == str(request.url):
+            is_there = url == str(request.url)
+            if is_there and (route is None or sends_directly(self)):
                 return before(self, request)
             transport = self
             if route is not None and not sends_directly(self):
                 with _lock:
                     transport = route.direct.get(name) or sync(trust_env=False)
                     route.direct[name] = transport
-            return before(transport, changed(request, url))
+            return before(transport, request if is_there else changed(request, url))
 
         handle_request._agent_eval = True  # type: ignore[attr-defined]
         sync.handle_request = handle_request
@@ -467,7 +470,8 @@ def _wrap_httpx(module: Any, name: str) -> None:
                 url, route = lead(request.method, str(request.url))
             except Refused as refused:
                 return module.Response(_STATUS, headers=_HEADERS, content=_body(refused), request=request)
-            if url == str(request.url):
+            is_there = url == str(request.url)
+            if is_there and (route is None or sends_directly(self)):
                 return await before_async(self, request)
             transport = self
             if route is not None and not sends_directly(self):
@@ -477,7 +481,7 @@ def _wrap_httpx(module: Any, name: str) -> None:
                 loop = asyncio.get_running_loop()
                 transport = loops.get(loop) or asynchronous(trust_env=False)
                 loops[loop] = transport
-            return await before_async(transport, changed(request, url))
+            return await before_async(transport, request if is_there else changed(request, url))
 
         handle_async_request._agent_eval = True  # type: ignore[attr-defined]
         asynchronous.handle_async_request = handle_async_request
@@ -499,7 +503,7 @@ def _wrap_requests(module: Any) -> None:
             answer.headers.update(_HEADERS)
             answer.raw = io.BytesIO(_body(refused))
             return answer
-        if url == request.url:
+        if url == request.url and route is None:
             return before(self, request, *arguments, **named)
         sent = request.copy()
         sent.url = url
@@ -522,6 +526,13 @@ def _wrap_aiohttp(module: Any) -> None:
         return
     before = session._request
 
+    def with_host(session: Any, headers: Any, host: str) -> Any:
+        """The headers of a request, with another host where they or those of its session name one."""
+        items = list(headers.items() if isinstance(headers, Mapping) else headers or ())
+        if not any(name.lower() == "host" for name in (*session.headers, *(name for name, _ in items))):
+            return items
+        return [*((name, value) for name, value in items if name.lower() != "host"), ("Host", host)]
+
     @functools.wraps(before)
     async def request(self: Any, method: str, str_or_url: Any, **named: Any) -> Any:
         try:
@@ -532,11 +543,14 @@ def _wrap_aiohttp(module: Any) -> None:
             url, route = lead(method, whole)
         except Refused as refused:
             raise module.ClientConnectionError(str(refused)) from refused
-        if url == whole:
+        if url == whole and route is None:
             return await before(self, method, str_or_url, **named)
+        kind = type(self._build_url(str_or_url))
         if route is not None:
-            named["proxy"] = None
-        return await before(self, method, type(self._build_url(str_or_url))(url, encoded=True), **named)
+            # An address that is none: with None the proxy of the session, or of the variables, would be taken.
+            named["proxy"] = kind("")
+        named["headers"] = with_host(self, named.get("headers"), _host(url))
+        return await before(self, method, kind(url, encoded=True), **named)
 
     request._agent_eval = True  # type: ignore[attr-defined]
     session._request = request
