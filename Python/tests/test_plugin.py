@@ -237,6 +237,19 @@ def test_accepting_half_a_file_is_refused(project: pytest.Pytester) -> None:
     assert not (project.path / "EvalCases/accepted").exists()
 
 
+def test_files_beside_those_that_are_named_are_nobodys_business(project: pytest.Pytester) -> None:
+    write(project, "EvalCases/cases.yaml", CASES)
+    write(project, "EvalCases/others.yaml", GOOD + BAD)
+    write(project, "EvalCases/skipped.yaml", LATER.replace("later", "much-later"))
+    # An id of it stands in another file, which is not asked for.
+    run(project, "EvalCases/cases.yaml").assert_outcomes(passed=1, failed=2, skipped=1)
+    run(project, "--rootdir", "/", "EvalCases/others.yaml").assert_outcomes(passed=1, failed=1)
+    run(project, "-n", "2", "EvalCases/others.yaml").assert_outcomes(passed=1, failed=1)
+    found = run(project, "EvalCases/others.yaml", "--agent-eval-accept")
+    found.assert_outcomes(passed=1, xfailed=1)
+    found.stdout.fnmatch_lines(["agent-eval: 2 accepted"])
+
+
 def test_nothing_is_accepted_in_continuous_integration(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -274,6 +287,19 @@ def test_trials(project: pytest.Pytester, plan: str, condition: str, passes: boo
     found = run(project, "-rP")
     found.assert_outcomes(passed=int(passes), failed=int(not passes))
     assert told in found.stdout.str()
+
+
+def test_what_a_trial_leaves_in_the_object_of_its_class_is_gone_for_the_next(project: pytest.Pytester) -> None:
+    body = "        self.seen = getattr(self, 'seen', 0) + 1\n        assert self.seen == 1\n"
+    project.makepyfile(
+        "import pytest, unittest\n"
+        "class TestPlain:\n    @pytest.mark.trials(3)\n    @pytest.mark.parametrize('a', [1, 2])\n"
+        f"    def test_it(self, a):\n{body}"
+        f"class TestUnit(unittest.TestCase):\n    @pytest.mark.trials(3)\n    def test_it(self):\n{body}"
+    )
+    found = run(project, "-rP")
+    found.assert_outcomes(passed=3)
+    assert found.stdout.str().count("3 of 3 trials passed") == 3
 
 
 def test_trials_work_with_xdist(project: pytest.Pytester) -> None:

@@ -167,9 +167,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     config = parent.config
     if _suite not in config.stash:
         config.stash[_suite] = Suite(config)
-    if look == "unsure" and not _is_taken(config.stash[_suite], file_path, parent):
+    # Of the folders around what is named pytest shows all files, and takes none but those.
+    is_asked = any(parent.session.isinitpath(path) for path in (file_path, *file_path.parents))
+    if look == "unsure" and is_asked and not _is_taken(config.stash[_suite], file_path, parent):
         return None
-    config.stash[_suite].add(file_path)
+    if is_asked:
+        config.stash[_suite].add(file_path)
     file: pytest.Collector = CaseFile.from_parent(parent, path=file_path)
     return file
 
@@ -257,6 +260,7 @@ class Suite:
 
     def of(self, path: Path) -> list[tuple[str, int]]:
         """The cases of a file, and their lines from 0."""
+        self.add(path)
         if path in self._waiting:
             waiting, self._waiting = list(self._waiting), {}
             self._judge_together(waiting)
@@ -555,6 +559,10 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     for index in range(number):
         if index > 0:
             item._initrequest()
+            if isinstance(item.parent, pytest.Class):
+                # What a trial leaves in the object of its class is not there for the next one.
+                for name in ("_instance", "_obj"):
+                    vars(item).pop(name, None)
         reports = runtestprotocol(item, nextitem=nextitem, log=False)
         made += 1
         call = next((report for report in reports if report.when == "call"), None)
