@@ -52,6 +52,23 @@ def test_a_forbidden_tool_does_not_run() -> None:
     assert str(error) == "delete_note may not run: delete_* was called once. (toolsNotCalled[0])"
 
 
+@agent_eval.tool
+def delete_in_a_process(name: str) -> str:
+    return name
+
+
+def test_what_is_forbidden_in_a_process_of_a_pool_is_told_to_who_waits() -> None:
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    with agent_eval.guard({"toolsNotCalled": ["delete_*"]}):
+        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as pool:
+            error = pool.submit(delete_in_a_process, "m2").exception(timeout=60)
+    assert isinstance(error, agent_eval.Forbidden)
+    assert (error.tool, error.input, error.expectation) == ("delete_in_a_process", {"name": "m2"}, "toolsNotCalled[0]")
+    assert "may not run" in str(error) and error.reason
+
+
 def test_without_a_guard_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENT_EVAL_BINARY", "/nowhere")
     delete("x")

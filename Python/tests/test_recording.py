@@ -176,6 +176,19 @@ def test_threads_and_other_processes_are_recorded(provider: Provider) -> None:
     assert sum(e["type"] == "model_result" for e in run.events) == 9
 
 
+def test_a_process_with_many_open_files_is_recorded(provider: Provider) -> None:
+    script = (
+        "import resource, agent_eval, openai\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (2048, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))\n"
+        "files = [open('/dev/null') for _ in range(1100)]\n"
+        "with agent_eval.record('runs/') as run:\n"
+        "    said = [{'role': 'user', 'content': 'one'}]\n"
+        "    openai.OpenAI().chat.completions.create(model='m', messages=said)\n"
+        "assert run.answer == 'blue, one'\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
 def test_runs_follow_each_other_with_the_same_client(provider: Provider) -> None:
     made: list[Any] = []
     logs = []

@@ -56,6 +56,10 @@ class Forbidden(AgentEvalError):
         self.expectation = expectation
         self.reason = reason
 
+    def __reduce__(self) -> tuple[type[Forbidden], tuple[str, object, str, str]]:
+        """So that it comes back from other processes: a pool that cannot read it breaks, or waits for ever."""
+        return type(self), (self.tool, self.input, self.expectation, self.reason)
+
 
 class GuardError(AgentEvalError):
     """A guard cannot tell whether a call may run, so that it does not run."""

@@ -317,8 +317,10 @@ class record:
         limit = time.monotonic() + _START_SECONDS
         while not line.endswith(b"\n"):
             left = limit - time.monotonic()
-            ready, _, _ = select.select([self._process.stdout], [], [], max(left, 0))
-            if not ready:
+            # Unlike select, it takes descriptors of any number: a server may have thousands of connections.
+            poll = select.poll()
+            poll.register(self._process.stdout, select.POLLIN)
+            if not poll.poll(max(left, 0) * 1000):
                 raise ProgramFailed(f"agent-eval record did not start within {_START_SECONDS:.0f} seconds")
             piece = os.read(self._process.stdout.fileno(), 65536)
             if not piece:
