@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from provider import Provider
 
 import agent_eval
 from agent_eval import _program
@@ -74,3 +75,45 @@ def test_the_module_is_the_program() -> None:
     )
     assert (ran.returncode, ran.stdout, ran.stderr) == (direct.returncode, direct.stdout, direct.stderr)
     assert ran.returncode == 64
+
+
+HOW = {
+    "ignores": "signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+    "reaps": (
+        "def reap(*_):\n"
+        "    try:\n"
+        "        while os.waitpid(-1, os.WNOHANG)[0]: pass\n"
+        "    except ChildProcessError: pass\n"
+        "signal.signal(signal.SIGCHLD, reap)"
+    ),
+}
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_where_nobody_can_tell_how_the_program_ended_nothing_is_taken_for_well(provider: Provider, how: str) -> None:
+    openai = pytest.importorskip("openai")
+    with agent_eval.record("log.jsonl.gz"):
+        openai.OpenAI().chat.completions.create(model="m", messages=[{"role": "user", "content": "one"}])
+    script = (
+        "import agent_eval, openai, os, signal, time\n"
+        f"{HOW[how]}\n"
+        "def raises(kind, what):\n"
+        "    try:\n"
+        "        what()\n"
+        "    except kind as error:\n"
+        "        return str(error)\n"
+        "    raise AssertionError(what)\n"
+        "def replays():\n"
+        "    with agent_eval.record(replay='log.jsonl.gz'):\n"
+        "        pass\n"
+        "assert raises(agent_eval.NotAsRecorded, replays)\n"
+        "assert raises(agent_eval.LogError, lambda: list(agent_eval.events('none.jsonl.gz')))\n"
+        "guards = lambda: agent_eval.guard({'maxToolCalls': -1})\n"
+        "assert raises(agent_eval.ProgramFailed, guards)\n"
+        "with agent_eval.record('second.jsonl.gz') as run:\n"
+        "    said = [{'role': 'user', 'content': 'one'}]\n"
+        "    openai.OpenAI().chat.completions.create(model='m', messages=said)\n"
+        "signal.signal(signal.SIGCHLD, signal.SIG_DFL)\n"
+        "assert run.answer == 'blue, one'\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)

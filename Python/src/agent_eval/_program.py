@@ -58,6 +58,31 @@ def _is_our_script(path: str) -> bool:
     return head.startswith(b"#!") and b"agent_eval" in head
 
 
+class Running(subprocess.Popen[Any]):
+    """A process whose end is no success where nobody can tell how it ended: in a process that ignores ``SIGCHLD``, or
+    that waits for all its children, the system gives its code to nobody, and ``subprocess`` takes that for 0."""
+
+    def _try_wait(self, wait_flags: int) -> tuple[int, int]:
+        try:
+            return os.waitpid(self.pid, wait_flags)
+        except ChildProcessError:
+            return self.pid, UNKNOWN << 8
+
+    def poll(self) -> int | None:
+        try:
+            return self.wait(0)
+        except subprocess.TimeoutExpired:
+            return None
+
+
+UNKNOWN = 255
+"""The code of an end of which nobody can tell. The program has none that is so high."""
+UNTOLD = (
+    "how it ended cannot be told: this process ignores SIGCHLD, or waits for children that are not its own. "
+    "signal.signal(signal.SIGCHLD, signal.SIG_DFL) mends the first"
+)
+
+
 def call(
     arguments: Sequence[str | os.PathLike[str]],
     *,
@@ -67,23 +92,32 @@ def call(
     error: type[ProgramFailed] = ProgramFailed,
 ) -> subprocess.CompletedProcess[str]:
     """Calls the program and waits for its end; raises ``error`` where it ends with a code that is not expected."""
-    found = subprocess.run(
-        [program(), *arguments],
-        input=input if input is not None else "",
-        capture_output=True,
+    asked = [program(), *arguments]
+    with Running(
+        asked,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         encoding="utf-8",
         errors="surrogateescape",
         cwd=cwd,
-        check=False,
-    )
+    ) as running:
+        try:
+            printed, said = running.communicate(input if input is not None else "")
+        except BaseException:
+            running.kill()
+            raise
+    found = subprocess.CompletedProcess[str](asked, running.returncode, printed, said)
     if found.returncode not in expect:
         raise error(_said(found), found.returncode)
     return found
 
 
 def _said(found: subprocess.CompletedProcess[str]) -> str:
-    said = found.stderr.strip() or found.stdout.strip()[-2000:]
     verb = found.args[1] if len(found.args) > 1 else ""
+    if found.returncode == UNKNOWN:
+        return f"agent-eval {verb}: {UNTOLD}"
+    said = found.stderr.strip() or found.stdout.strip()[-2000:]
     return said or f"agent-eval {verb} ended with {found.returncode} and said nothing"
 
 
@@ -94,7 +128,7 @@ def lines(
     import tempfile
 
     with tempfile.TemporaryFile() as said:
-        with subprocess.Popen(
+        with Running(
             [program(), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said
         ) as running:
             assert running.stdout is not None
@@ -109,6 +143,8 @@ def lines(
         if running.returncode != 0:
             said.seek(0)
             text = said.read().decode("utf-8", "replace").strip()
+            if running.returncode == UNKNOWN:
+                text = f"agent-eval {arguments[0]}: {text or UNTOLD}"
             raise error(
                 text or f"agent-eval {arguments[0]} ended with {running.returncode}", running.returncode
             )

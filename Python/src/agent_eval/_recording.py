@@ -33,7 +33,7 @@ from ._errors import (
     RecordingEnded,
     RunsOverlap,
 )
-from ._program import program, shown
+from ._program import UNKNOWN, UNTOLD, Running, program, shown
 from ._reading import Call, _calls, events
 
 # The command that the proxy lives as long as: it says which variables it was given, waits to be told how to end, and
@@ -201,7 +201,7 @@ class record:
             self._arguments += ["--caller", f"{key}={matcher}"]
         self._run = Run(log)
         self._route = _transports.Route([], is_only_way=policy is not None or replay is not None)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Running | None = None
         self._said: Any = None
         self._token: contextvars.Token[_transports.Route | None] | None = None
         self._before: dict[str, str | None] = {}
@@ -305,7 +305,7 @@ class record:
         self._said = tempfile.TemporaryFile()
         helper = [sys.executable or "python3", "-I", "-S", "-c", _HELPER]
         # A session of its own: what the terminal says to this process is for the block to hear.
-        self._process = subprocess.Popen(
+        self._process = Running(
             [program(), *arguments, "--", *helper],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -465,6 +465,7 @@ class record:
         found: AgentEvalError | None = None
         if self._replay is not None:
             if code != 0 and (error is None or "diverged" in words):
+                words = f"{words}\nagent-eval record: {UNTOLD}".strip() if code == UNKNOWN else words
                 found = NotAsRecorded(words or f"agent-eval record ended with {code}")
             elif self._run._past:
                 found = NotAsRecorded("Asked past the recording:\n" + "\n".join(self._run._past))
