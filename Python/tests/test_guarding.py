@@ -9,6 +9,7 @@ import os
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -67,6 +68,13 @@ def test_what_is_forbidden_in_a_process_of_a_pool_is_told_to_who_waits() -> None
     assert isinstance(error, agent_eval.Forbidden)
     assert (error.tool, error.input, error.expectation) == ("delete_in_a_process", {"name": "m2"}, "toolsNotCalled[0]")
     assert "may not run" in str(error) and error.reason
+
+
+def test_any_mapping_is_one() -> None:
+    given = MappingProxyType({"name": "m2"})
+    with pytest.raises(agent_eval.Forbidden):
+        guard = agent_eval.guard(MappingProxyType({"toolsNotCalled": [{"tool": "look", "input": {"of": given}}]}))
+        guard.before("look", {"of": given})
 
 
 def test_without_a_guard_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:

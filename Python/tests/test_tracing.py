@@ -323,6 +323,32 @@ def test_tools_that_fail_are_errors() -> None:
     assert "no Graz" in str(run.calls[0].result)
 
 
+class Mute(Exception):
+    """Says nothing of itself."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    __repr__ = __str__
+
+
+def test_an_exception_goes_on_whatever_its_own_text_raises() -> None:
+    provider = pytest.importorskip("opentelemetry.sdk.trace").TracerProvider()
+    for error in (Mute(), ValueError("\ud800")):
+        with pytest.raises(type(error)) as raised:
+            with agent_eval.trace("runs/", "opentelemetry", provider=provider) as run:
+                with provider.get_tracer("t").start_as_current_span("execute_tool look") as span:
+                    span.set_attribute("gen_ai.operation.name", "execute_tool")
+                raise error
+        assert raised.value is error and run.stop_reason == "tool_failure"
+
+
+def test_a_value_that_says_nothing_of_itself_is_told_by_its_class() -> None:
+    from agent_eval import _tracing
+
+    assert "Mute object at" in _tracing.text({"a": [Mute()]})
+
+
 def test_results_of_any_kind_are_told() -> None:
     tools = pytest.importorskip("langchain_core.tools")
 

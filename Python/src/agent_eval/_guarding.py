@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import Any, TypeVar, overload
 
 from ._errors import AgentEvalError, Forbidden, GuardError, LogError, ProgramFailed
-from ._program import call, plain
+from ._program import call, plain, printed
 from ._reading import events
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -156,7 +156,7 @@ class Guard:
             raise TypeError(f"after takes what before returned, not {type(ticket).__name__}")
         if effect not in ("none", "unknown"):
             raise ValueError(f"effect is {effect!r}; it is none or unknown")
-        told, failed = _result(result), None if error is None else _text(error) or type(error).__name__
+        told, failed = _result(result), None if error is None else printed(error) or type(error).__name__
         with self._lock:
             if ticket not in self._calls:
                 raise ValueError("after was given a call that this guard did not let through")
@@ -309,22 +309,14 @@ def _result(result: Any) -> Any:
     try:
         told = plain(result, "result", is_whole=True)
         json.dumps(told, ensure_ascii=False).encode("utf-8")
-        return told if _levels(told) <= _LEVELS else _text(result)
+        return told if _levels(told) <= _LEVELS else printed(result)
     except Exception:  # noqa: BLE001 - code of others, which may raise anything
-        return _text(result)
+        return printed(result)
 
 
 def _levels(value: Any) -> int:
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return max((1 + _levels(item) for item in items), default=0)
-
-
-def _text(value: Any) -> str:
-    try:
-        text = str(value)
-    except Exception:  # noqa: BLE001 - code of others, which may raise anything
-        text = object.__repr__(value)
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _why(found: list[dict[str, Any]], step: int) -> str:

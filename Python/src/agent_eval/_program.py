@@ -6,7 +6,7 @@ import json
 import os
 import stat
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ._errors import ProgramFailed, ProgramNotFound
@@ -103,11 +103,11 @@ def call(
         cwd=cwd,
     ) as running:
         try:
-            printed, said = running.communicate(input if input is not None else "")
+            told, said = running.communicate(input if input is not None else "")
         except BaseException:
             running.kill()
             raise
-    found = subprocess.CompletedProcess[str](asked, running.returncode, printed, said)
+    found = subprocess.CompletedProcess[str](asked, running.returncode, told, said)
     if found.returncode not in expect:
         raise error(_said(found), found.returncode)
     return found
@@ -206,7 +206,7 @@ def plain(value: Any, place: str = "value", *, is_whole: bool = False) -> Any:
         if math.isfinite(value):
             return value
         raise TypeError(f"{place} is {value}, which JSON cannot say")
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         made = {}
         for key, item in value.items():
             if not isinstance(key, str):
@@ -222,3 +222,12 @@ def plain(value: Any, place: str = "value", *, is_whole: bool = False) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return plain(dataclasses.asdict(value), place, is_whole=is_whole)
     raise TypeError(f"{place} is a {type(value).__name__}, which JSON cannot say")
+
+
+def printed(value: Any, by: Callable[[Any], str] = str) -> str:
+    """What Python prints of a value, whatever that raises, as a text that UTF-8 can say."""
+    try:
+        text = by(value)
+    except Exception:  # noqa: BLE001 - code of others, which may raise anything
+        text = object.__repr__(value)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from ._errors import AgentEvalError, NotSeen, ProgramFailed
-from ._program import call, path_of, plain, program
+from ._program import call, path_of, plain, printed, program
 from ._recording import Run, _ended, _exit_code, _is_cancelling, _log_path
 
 Framework = Literal["langchain", "openai-agents", "pydantic-ai", "opentelemetry", "claude-agent-sdk"]
@@ -159,7 +159,7 @@ class Trace(Run):
             "attributes": [{"key": k, "value": value(v)} for k, v in attributes.items()],
         }
         if _exit_code(error) != 0:
-            span["status"] = {"code": 2, "message": f"{type(error).__name__}: {error}"}
+            span["status"] = {"code": 2, "message": f"{type(error).__name__}: {printed(error)}"}
         return json.dumps(span)
 
     def _write(self, error: BaseException | None) -> None:
@@ -306,16 +306,16 @@ def text(given: Any) -> str:
     """A value as a text of JSON; what JSON cannot say of it as what Python prints of that."""
     try:
         return json.dumps(plain(given), ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
+    except Exception:  # noqa: BLE001 - code of others, which may raise anything
         return json.dumps(_printed(given, 0), ensure_ascii=False)
 
 
 def _printed(given: Any, depth: int) -> Any:
     if depth < 50 and isinstance(given, Mapping):
-        return {str(key): _printed(item, depth + 1) for key, item in given.items()}
+        return {printed(key): _printed(item, depth + 1) for key, item in given.items()}
     if depth < 50 and isinstance(given, (list, tuple)):
         return [_printed(item, depth + 1) for item in given]
     try:
         return plain(given)
-    except (TypeError, ValueError, RecursionError):
-        return repr(given)
+    except Exception:  # noqa: BLE001 - code of others, which may raise anything
+        return printed(given, repr)
