@@ -76,6 +76,15 @@ struct TextTests {
     }
   }
 
+  @Test(
+    "a byte of another encoding takes no key with it",
+    arguments: [[0xff], [0xe9], [0xf0, 0x9f], [0xf5], [0xc3]] as [[UInt8]])
+  func strayBytes(bytes: [UInt8]) {
+    var reader = KeyReader()
+    #expect(reader.take(bytes) == [])
+    #expect(reader.take([0x71]) == [.character("q")])
+  }
+
   @Test("whatever bytes come, reading keys goes on")
   func anyKeys() {
     var generator = Seeded(seed: 4)

@@ -52,8 +52,11 @@ public struct KeyReader: Sendable {
   private static func character(_ bytes: ArraySlice<UInt8>) -> (key: Key?, length: Int)? {
     let first = bytes[bytes.startIndex]
     let length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 1
-    guard length > 1 else { return (nil, 1) }
-    guard bytes.count >= length else { return nil }
+    guard length > 1, first <= 0xf4 else { return (nil, 1) }
+    let rest = bytes.dropFirst().prefix(length - 1)
+    // A terminal that sends another encoding: the key behind it is one of its own, and does not wait.
+    guard rest.allSatisfy({ $0 & 0b1100_0000 == 0b1000_0000 }) else { return (nil, 1) }
+    guard rest.count == length - 1 else { return nil }
     var decoder = UTF8()
     var iterator = bytes.prefix(length).makeIterator()
     guard case .scalarValue(let scalar) = decoder.decode(&iterator) else { return (nil, 1) }
