@@ -507,6 +507,8 @@ private let wholeCase = """
 // MARK: - Tables
 
 private let validCases = [
+  "{caseId: a, expected: {noRepeatedSideEffect: [yes]}}",
+  "{caseId: a, expected: {noRepeatedSideEffect: yes_man}}",
   "{caseId: a, input: x, limits: {maxSteps: 3, maxToolCalls: 4, maxTokens: 5, maxCost: 0.1, timeoutSeconds: 6}, expected: {maxSteps: 1}}",
   "{caseId: a, expected: {budget: {calls: 4, inputTokens: 5}}}",
   "{caseId: a, input: x, agent: {command: [a, '${input}'], cwd: b}, expected: {maxSteps: 1}}",
@@ -541,6 +543,8 @@ private let validCases = [
 ]
 
 private let invalidCases = [
+  "{caseId: a, expected: {noRepeatedSideEffect: yes}}",
+  "{caseId: a, expected: {noRepeatedSideEffect: 'Off'}}",
   "{caseId: a, expected: {answer: {$not: {contains: x}}}}",
   "{caseId: a, expected: {answer: {$anyOf: [x, 5]}}}",
   "{caseId: a, expected: {answer: {$allOf: [{$contains: x}, {$gt: 3}]}}}",

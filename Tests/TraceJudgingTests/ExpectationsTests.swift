@@ -17,6 +17,9 @@ struct ExpectationsTests {
       (#"{"toolsCalled":[]}"#, ["/toolsCalled"]),
       (#"{"toolsCalled":[],"order":"in_order"}"#, ["/toolsCalled"]),
       (#"{"toolsNotCalled":[]}"#, ["/toolsNotCalled"]),
+      (#"{"noRepeatedSideEffect":"yes"}"#, ["/noRepeatedSideEffect"]),
+      (#"{"noRepeatedSideEffect":"On"}"#, ["/noRepeatedSideEffect"]),
+      (#"{"noRepeatedSideEffect":"true"}"#, ["/noRepeatedSideEffect"]),
       (#"{"toolsProposed":[],"order":"exact"}"#, ["/toolsProposed"]),
       (
         #"{"toolsCalled":[1,{"input":{}},{"tool":"["},{"tool":5}]}"#,

@@ -13,6 +13,11 @@ struct NoRepeatedSideEffect: Expectation {
     [
       "description": "No write is done twice: true, or the tools that this speaks of.",
       "anyOf": [["const": true], ExpectationSchema.ref("globs")],
+      "not": [
+        "type": "string",
+        "pattern":
+          "^([tT][rR][uU][eE]|[fF][aA][lL][sS][eE]|[yY]|[yY][eE][sS]|[nN]|[nN][oO]|[oO][nN]|[oO][fF][fF])$",
+      ],
     ]
   }
   static let schemaParts: JSONObject = [:]
@@ -26,8 +31,17 @@ struct NoRepeatedSideEffect: Expectation {
     if value.boolValue == false || value.objectValue != nil {
       return reader.refuse(pointer, "takes true, or the names of the tools that it speaks of")
     }
+    if let word = value.stringValue, truths.contains(word.lowercased()) {
+      return reader.refuse(
+        pointer,
+        "the text “\(word)” would be the name of a tool; write true for all that write, or [\"\(word)\"] for a "
+          + "tool of that name")
+    }
     return reader.globs(value, at: pointer).map(Self.init(tools:))
   }
+
+  /// What YAML 1.1 takes for true or false, and is text here.
+  private static let truths: Set = ["true", "false", "yes", "no", "on", "off", "y", "n"]
 
   var needs: TrajectoryNeeds { .all }
   var isOfEachRun: Bool { true }
