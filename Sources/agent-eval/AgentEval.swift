@@ -81,9 +81,9 @@ struct AgentEval: AsyncParsableCommand {
     var command: any ParsableCommand
     do {
       command = try parseAsRoot(arguments)
-    } catch  where exitCode(for: error) == .success {
-      show(error)
     } catch {
+      Screen.giveHelpRoom()
+      if exitCode(for: error) == .success { show(error) }
       refuseUnknownVerb(arguments.first)
       // What is quoted there may come from anywhere: names of files from a glob, for example.
       Output.error(words(for: error, arguments).joined(separator: "\n"))
@@ -108,6 +108,7 @@ struct AgentEval: AsyncParsableCommand {
   private static func end(_ verb: any ParsableCommand.Type, with error: any Error) -> Never {
     Paging.end()
     if let code = error as? ExitCode { end(code.rawValue) }
+    Screen.giveHelpRoom()
     if exitCode(for: error) == .success { show(error) }
     tellLostResults()
     if let mistake = error as? ValidationError {

@@ -14,12 +14,12 @@ struct ScreenTests {
   /// What stands on a terminal.
   private static func onTerminal(
     _ arguments: [String], _ variables: [String: String] = [:], in folder: String = Project.root,
-    status: Int32? = 0
+    columns: Int = 80, status: Int32? = 0
   ) async throws -> Command.Outcome {
     try await Command(
       program: "/usr/bin/env",
       arguments: [
-        "python3", "-c", spawn, "/bin/sh", "-c", "stty rows 24 cols 80; exec \"$@\"", "sh",
+        "python3", "-c", spawn, "/bin/sh", "-c", "stty rows 24 cols \(columns); exec \"$@\"", "sh",
         Binary.path,
       ] + arguments,
       folder: folder,
@@ -178,5 +178,44 @@ struct ScreenTests {
     try folder.write(".agent-eval.yaml", "pager: sed s/^/ours:/\n")
     let ours = try await Self.onTerminal(long, pager, in: folder.path)
     #expect(ours.output.contains("ours:") && !ours.output.contains("paged:"))
+  }
+
+  @Test(
+    "help and what is said of mistakes are whole on the narrowest terminal",
+    arguments: [
+      (["--help"], 0), (["run", "--help"], 0), (["policy"], 0), (["run", "--fliter"], 64),
+    ]
+      as [([String], Int32)])
+  func narrowHelp(_ row: (arguments: [String], status: Int32)) async throws {
+    let room = try await Self.onTerminal(row.arguments, columns: 40, status: row.status).output
+    #expect(room.contains("agent-eval"))
+    for columns in [1, 20, 26, 39] {
+      let narrow = try await Self.onTerminal(row.arguments, columns: columns, status: row.status)
+      #expect(narrow.output == room, "\(columns): \(narrow)")
+    }
+    for columns in ["-1", "0", "7"] {
+      let piped = try await Binary.run(
+        row.arguments, environment: ["COLUMNS": columns], status: row.status)
+      let words = { (text: String) in text.split(whereSeparator: \.isWhitespace) }
+      #expect(words(piped.output + piped.errors) == words(room), "\(columns): \(piped)")
+    }
+  }
+
+  @Test("on a terminal a topic of help is broken at blanks, and what is there to be copied is not")
+  func narrowTopics() async throws {
+    for topic in ["cases", "exit-codes", "configuration"] {
+      let whole = try await Binary.run(["help", topic])
+      let narrow = try await Self.onTerminal(
+        ["help", topic], ["NO_COLOR": "1"], columns: 40)
+      let lines = narrow.output.replacing("\r\n", with: "\n").split(separator: "\n")
+      let tooLong = lines.filter { $0.count > 40 && !$0.hasPrefix("    ") }
+      #expect(tooLong.isEmpty, "\(topic): \(tooLong)")
+      #expect(
+        narrow.output.split(whereSeparator: \.isWhitespace)
+          == whole.output.split(whereSeparator: \.isWhitespace))
+      for line in whole.lines where line.hasPrefix("    ") {
+        #expect(lines.contains { $0 == line }, "\(line)")
+      }
+    }
   }
 }

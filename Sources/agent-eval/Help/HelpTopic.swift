@@ -33,8 +33,7 @@ struct HelpTopic: Sendable {
     }
     Paging.begin()
     Output.lines([Screen.painter.paint(topic.title, .heading), ""])
-    Output.lines(
-      topic.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init))
+    Output.lines(Prose.lines(topic.text, columns: Screen.width))
     Output.lines(["", "More: \(topic.document)"])
     return true
   }

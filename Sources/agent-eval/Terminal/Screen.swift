@@ -73,6 +73,21 @@ enum Screen {
     return Int(size.ws_col)
   }
 
+  /// The fewest characters that help is laid out for.
+  private static let leastHelpColumns = 40
+
+  /// Gives help room where a terminal, or the variable `COLUMNS`, has less: ArgumentParser, which looks at both,
+  /// stops the process or leaves its texts out where a line has no place behind its indentation.
+  ///
+  /// Changes the environment: for a process that tells of its arguments and ends.
+  static func giveHelpRoom() {
+    let terminal = size.flatMap { $0.ws_col > 0 ? Int($0.ws_col) : nil }
+    guard let columns = variable("COLUMNS").flatMap({ Int($0) }) ?? terminal,
+      columns < leastHelpColumns
+    else { return }
+    setenv("COLUMNS", String(leastHelpColumns), 1)
+  }
+
   /// Lines of the terminal; `nil` where there is none.
   static var rows: Int? { size.flatMap { $0.ws_row > 0 ? Int($0.ws_row) : nil } }
 
