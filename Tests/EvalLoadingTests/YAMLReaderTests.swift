@@ -189,6 +189,8 @@ struct YAMLReaderTests {
     for bytes in [little, big, [0xff, 0xfe] + little, [0xfe, 0xff] + big] {
       let reader = YAMLReader(bytes, path: "f.yaml", limits: SourceLimits())
       #expect(reader.diagnostics.first?.hint?.contains("UTF-16") == true, "\(reader.diagnostics)")
+      let json = SourceDocument(bytes, path: "f.json")
+      #expect(json.diagnostics.first?.hint?.contains("UTF-16") == true, "\(json.diagnostics)")
     }
   }
 

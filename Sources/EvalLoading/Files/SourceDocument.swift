@@ -123,6 +123,17 @@ extension Diagnostic {
     } else if bytes.allSatisfy({ $0 <= 0x20 }) {
       message = "empty, where JSON is needed"
     }
-    self.init(.error, path: path, line: place.line, column: place.column, message: message)
+    self.init(
+      .error, path: path, line: place.line, column: place.column, message: message,
+      hint: Self.hint(onEncodingOf: bytes))
+  }
+
+  /// What to do about bytes that are no UTF-8 because they are UTF-16: no other YAML or JSON begins as that does.
+  static func hint(onEncodingOf bytes: some Collection<UInt8>) -> String? {
+    let start = Array(bytes.prefix(2))
+    guard start.count == 2, start.contains(0) || [[0xff, 0xfe], [0xfe, 0xff]].contains(start) else {
+      return nil
+    }
+    return "this looks like UTF-16; save the file as UTF-8"
   }
 }

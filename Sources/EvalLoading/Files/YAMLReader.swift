@@ -391,13 +391,6 @@ extension YAMLReader {
       .error, path: path, line: place.line, column: place.column, message: message, hint: hint)
   }
 
-  /// Whether a text begins as one of two bytes a character does: with their mark, or with a zero for the half of one.
-  private static func isWide(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-    guard bytes.count > 1 else { return false }
-    return (bytes[0], bytes[1]) == (0xFF, 0xFE) || (bytes[0], bytes[1]) == (0xFE, 0xFF)
-      || bytes[0] == 0 || bytes[1] == 0
-  }
-
   /// What libyaml stumbled over, in its own words.
   private func syntaxError(
     _ parser: yaml_parser_t, in bytes: UnsafeBufferPointer<UInt8>
@@ -407,7 +400,7 @@ extension YAMLReader {
       let place = TextPosition(ofByte: parser.problem_offset, in: bytes)
       return error(
         "bytes that no YAML file may hold: \(problem)", at: place,
-        hint: Self.isWide(bytes) ? "this looks like UTF-16; save the file as UTF-8" : nil)
+        hint: Diagnostic.hint(onEncodingOf: bytes))
     }
     var message = "not valid YAML: \(problem)"
     if let context = parser.context {
