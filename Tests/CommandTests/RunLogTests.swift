@@ -105,6 +105,10 @@ struct RunLogTests {
           - {caseId: c, recording: \(log), expected: {toolsNotCalled: ["*"]}}
         """)
     }
+    try suite("success")
+    let first = try await Binary.run(
+      ["run", "--last-failed", "cases.yaml"], in: folder.path, status: 1)
+    #expect(first.errors.contains("no case was judged here yet"), "\(first)")
     try suite("tool_failure")
     for options in [[], ["--json"], ["--jobs=1"]] {
       try await Binary.run(["run", "cases.yaml"] + options, in: folder.path, status: 1)
@@ -143,6 +147,27 @@ struct RunLogTests {
       try folder.write(".agent-eval/last-run.json", text)
       let refused = try await Binary.run(["show", "last-failed"], in: folder.path, status: 2)
       #expect(refused.errors.contains("last-run.json"), "\(refused)")
+    }
+  }
+
+  @Test("a filter that fits nothing is told with the nearest id or tag")
+  func nearestFilter() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "cases.yaml",
+      """
+      - caseId: refund-waits
+        tags: [nightly]
+        recording: \(Fixture.run("refund-drafted"))
+        expected: {stopReason: success}
+      """)
+    for (filter, told) in [
+      ("refund-wiats", "did you mean “refund-waits”?\n"), ("nightli", "did you mean “nightly”?\n"),
+      ("zebra", "a tag like “zebra”.\n"),
+    ] {
+      let refused = try await Binary.run(
+        ["run", "cases.yaml", "--filter", filter], in: folder.path, status: 2)
+      #expect(refused.errors.hasSuffix(told), "\(refused)")
     }
   }
 }

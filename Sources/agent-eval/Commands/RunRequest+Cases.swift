@@ -36,7 +36,7 @@ extension RunRequest {
     if lastFailed { try keepLastFailed(of: &loaded) }
     guard let filter else { return loaded }
     let glob = try Glob(filter)
-    let count = loaded.cases.count
+    let all = loaded.cases
     loaded.cases.removeAll { evalCase in
       // A run that nobody can read may be one of those.
       if evalCase.fault != nil, evalCase.rule == nil { return false }
@@ -44,14 +44,21 @@ extension RunRequest {
         && !evalCase.tags.contains { $0.hasSameUTF8(as: filter) }
     }
     guard !loaded.cases.isEmpty else {
-      throw none("none of \(Figures.count(count, "case")) has an id or a tag like “\(filter)”")
+      let nearest = Spelling.nearest(
+        to: filter, among: all.flatMap { [$0.caseId, $0.rule].compactMap(\.self) + $0.tags })
+      throw none(
+        "none of \(Figures.count(all.count, "case")) has an id or a tag like “\(filter)”"
+          + (nearest.map { "; did you mean “\($0)”?" } ?? ""))
     }
     return loaded
   }
 
   /// Leaves the cases that failed in the last run here; all where none did, which is told.
   private func keepLastFailed(of loaded: inout CaseLoader.Result) throws {
-    guard let last = try LastRun.read(), !last.failed.isEmpty else {
+    guard let last = try LastRun.read() else {
+      return Output.error("note: no case was judged here yet: every case is judged.")
+    }
+    guard !last.failed.isEmpty else {
       return Output.error("note: nothing failed in the last run here: every case is judged.")
     }
     let failed = Set(last.failed.map { Array($0.caseId.utf8) })
@@ -65,7 +72,7 @@ extension RunRequest {
   }
 
   private func none(_ message: String) -> ExitCode {
-    Output.error(Visible.line("agent-eval: \(message)."))
+    Output.error(Visible.line("agent-eval: \(message)\(message.hasSuffix("?") ? "" : ".")"))
     return ExitCode(2)
   }
 }
