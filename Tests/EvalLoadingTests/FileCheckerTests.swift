@@ -18,6 +18,32 @@ struct FileCheckerTests {
 
   private static let agent = "name: a\nmodel: {script: [{answer: x}]}\n"
 
+  @Test(
+    "a slip in a keyword of a JSON Schema is told where it stands; names of properties and annotations are anybody's"
+  )
+  func slipsInSchemas() throws {
+    let tool = """
+      tools:
+        - name: t
+          inputSchema:
+            type: object
+            note: ours
+            example: {propertis: 1}
+            x-typ: ours
+            properties: {propertis: {typ: string, enum: [{maxlength: 1}]}, item: {}}
+            additionalPropertie: false
+          scripted: [{ok: 1}]
+
+      """
+    #expect(
+      try check([("a.yaml", Self.agent + tool)], ["a.yaml"]) == [
+        "F/a.yaml:10:32: warning: tools[0].inputSchema.properties.propertis.typ: “typ” is no keyword of JSON Schema and "
+          + "constrains nothing; did you mean “type”?",
+        "F/a.yaml:11:7: warning: tools[0].inputSchema.additionalPropertie: “additionalPropertie” is no keyword of JSON "
+          + "Schema and constrains nothing; did you mean “additionalProperties”?",
+      ])
+  }
+
   @Test("a key of a case with a slip in it makes a case, and a key that only looks alike does not")
   func kindBySlips() {
     for key in ["caseid", "case_id", "caesId", "caseIdd", "expcted", "Expected"] {

@@ -181,6 +181,12 @@ extension Shape where Value == JSONValue {
     Shape(["type": ["object", "boolean"]]) { value, reader in
       do throws(SchemaError) {
         _ = try JSONSchema(compiling: value)
+        for slip in SchemaSlips(in: value).all {
+          reader.report(
+            "\(slip.key.quoted) is no keyword of JSON Schema and constrains nothing",
+            hint: "did you mean “\(slip.keyword)”?", as: .warning, at: .key,
+            deeper: Array(slip.pointer, in: value))
+        }
         return value
       } catch {
         return reader.refuse(
