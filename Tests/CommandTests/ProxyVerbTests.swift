@@ -247,6 +247,28 @@ import TraceStorage
       #expect(left.output.isEmpty || !left.output.contains("\(folder.path)"))
     }
 
+    @Test(
+      "a recorder that is killed outright leaves what was replied, also where no tool shows who the agent is",
+      .enabled("needs curl") { await ProxyVerbTests.hasCurl() })
+    func killedEarly() async throws {
+      let folder = try TemporaryFolder()
+      let server = try FakeServer { _, reply in reply.finish(body: Self.answer) }
+      let body = #"{"model":"m","messages":[{"role":"user","content":"go"}]}"#
+      let script = "curl -sS -d '\(body)' $OPENAI_BASE_URL/chat/completions; touch asked; sleep 60"
+      let outcome = try await shell(
+        """
+        OPENAI_BASE_URL="$2" "$0" record --proxy --out log.jsonl.gz -- /bin/sh -c "$1" >/dev/null & proxy=$!
+        while [ ! -e asked ]; do sleep 0.02; done
+        sleep 1; kill -KILL $proxy; wait $proxy; echo "exit $?"
+        """, [script, "\(server.url)/v1"], in: folder.path, timeoutSeconds: 30)
+      #expect(outcome.output.contains("exit 137"), "\(outcome)")
+      let events = try await Binary.run(["show", "log.jsonl.gz.open", "--json"], in: folder.path)
+        .jsonLines()
+      #expect(events.first?["data"]?["goal"] == "go")
+      #expect(
+        events.contains { $0["type"] == "decision" } && !events.contains { $0["type"] == "stop" })
+    }
+
     @Test("a command that is not there is said so, and leaves no log")
     func notThere() async throws {
       let folder = try TemporaryFolder()

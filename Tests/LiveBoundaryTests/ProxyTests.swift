@@ -25,11 +25,14 @@ import Testing
         kept.add(event)
       }
       func closeLog() -> String { "memory" }
+      func settle() {}
+      func takeBack() { kept.empty() }
     }
 
     final class EventStore: Sendable {
       private let events = Mutex<[Event]>([])
       func add(_ event: Event) { events.withLock { $0.append(event) } }
+      func empty() { events.withLock { $0 = [] } }
       var all: [Event] { events.withLock { $0 } }
 
       func of(_ type: EventType) -> [JSONObject] { all.filter { $0.type == type }.map(\.data) }

@@ -26,6 +26,8 @@ struct UnseenMutationTests {
     let events = Mutex<[Event]>([])
     func append(_ event: Event, isEffectAhead: Bool) { events.withLock { $0.append(event) } }
     func closeLog() -> String { "memory" }
+    func settle() {}
+    func takeBack() { events.withLock { $0 = [] } }
   }
 
   /// What is recorded of one exchange.

@@ -24,7 +24,7 @@ public struct CommandRequest: Sendable {
   public var cancellation: Cancellation
   /// Who is asked for approvals in place of the agent's own person; `nil` for nobody else.
   public var person: (any Person)?
-  /// Told the log's path before there is one.
+  /// Told the log's path once nothing of it is taken back any more.
   public var willRecord: @Sendable (String) -> Void = { _ in }
   /// Told each event once it is kept, from any task.
   public var observe: @Sendable (Event) -> Void = { _ in }

@@ -7,6 +7,12 @@ public protocol ClosableSink: EventSink {
   ///
   /// - Returns: its path.
   func closeLog() throws -> String
+
+  /// Says that what was appended stays. Before that it may be taken back, and whoever looks on is told of nothing.
+  func settle()
+
+  /// Takes back the log with all that was appended: another one begins in its place.
+  func takeBack()
 }
 
 /// Turns what a proxy sees into the events of one run.
@@ -86,33 +92,35 @@ public actor ExchangeRecorder {
   /// How many reasons are told of what was not seen.
   private static let reasonLimit = 20
 
-  private let start: Start
+  let start: Start
   let clock: any RunClock
   let redactor: Redactor
-  private let makeSink: @Sendable () throws -> any ClosableSink
-  private var sink: (any ClosableSink)?
+  let makeSink: @Sendable () throws -> any ClosableSink
+  var sink: (any ClosableSink)?
+  /// What the log begins with.
+  var beginning = Beginning()
   var conversations: Conversations
-  /// All that happened so far; until the log is opened without the names of those who spoke.
-  private(set) var state = AgentState()
-  /// `run_started` is number 0, and is written once it is known what it says.
+  /// All that happened so far; until the log is settled, as it stands if the guess is right.
+  var state = AgentState()
+  /// `run_started` is number 0.
   private var seq = 1
   private(set) var lastStep = 0
   /// What is let through, and what is known of it; `nil` where everything is.
   var guarding: GuardState?
-  /// What went by before the log was opened.
-  private var waiting: [Waiting] = []
+  /// What went by before the log was settled.
+  var waiting: [Waiting] = []
   /// The agent's own conversation; `nil` while that is not known.
-  private var main: Int?
+  var main: Int?
   /// Which large parts of messages stand in the packets so far.
   private var shownParts = ShownParts()
   /// What each conversation was asked first.
-  private var firstRequests: [Int: ObservedRequest] = [:]
+  var firstRequests: [Int: ObservedRequest] = [:]
   /// What the recording may lack so far.
   public private(set) var lack = Lack()
   /// By conversation: the step that came to nothing last, and how often it was tried.
   private var failed: [Int: (step: Int, attempt: Int)] = [:]
   /// By conversation: the last thing that was said, where it is an answer.
-  private var answers: [Int: Answer] = [:]
+  var answers: [Int: Answer] = [:]
   /// Conversations of which the last request came to nothing.
   private var failedLast: Set<Int> = []
   /// What the command itself says that its answer is; `nil` where that is not asked.
@@ -168,9 +176,10 @@ public actor ExchangeRecorder {
       pause = min(pause * 2, 16)
     }
     let turn = conversations.begin(request)
-    if turn.isFirst, sink == nil { firstRequests[turn.conversation] = turn.request }
+    if turn.isFirst, !beginning.isSettled { firstRequests[turn.conversation] = turn.request }
     recording {
-      if main == nil, isMain(turn) { try open(turn.conversation) }
+      if main == nil, isMain(turn) { try settle(on: turn.conversation) }
+      if sink == nil { try begin(about: turn.conversation) }
       if turn.hasNewTools {
         try append(.toolsListed, Self.listed(turn.request.tools), step: lastStep, of: turn)
       }
@@ -283,7 +292,7 @@ public actor ExchangeRecorder {
     if main == nil || main == turn.conversation { answers[turn.conversation] = said }
     // Whoever calls tools is told of some, wherever that was read.
     if main == nil, start.main == nil, turn.request.tools.isEmpty, !decision.calls.isEmpty {
-      try open(turn.conversation)
+      try settle(on: turn.conversation)
     }
     return decision
   }
@@ -348,7 +357,7 @@ public actor ExchangeRecorder {
     if start.main != nil, main == nil, conversations.count > 0 {
       lack.notes.append("no conversation is the one that --main asks for; another was taken")
     }
-    if sink == nil { try open(likelyMain) }
+    if !beginning.isSettled { try settle(on: likelyMain) }
     let said = main.flatMap { answers[$0] }
     let answer = spoken ?? said?.text
     if let answer, spoken != nil || said?.isOfCall == true {
@@ -392,8 +401,8 @@ public actor ExchangeRecorder {
 
   // MARK: Events
 
-  /// An event that waits for the log to be opened.
-  private struct Waiting {
+  /// An event as it is before it is known whom it is about.
+  struct Waiting {
     var type: EventType
     var data: JSONObject
     var step: Int
@@ -402,7 +411,7 @@ public actor ExchangeRecorder {
   }
 
   /// What a conversation came to.
-  private struct Answer {
+  struct Answer {
     var text: String?
     var step: Int
     var modelResult: Int
@@ -428,19 +437,24 @@ public actor ExchangeRecorder {
     let event = Waiting(type: type, data: data, step: step, moment: clock.reading(), turn: turn)
     let number = seq
     seq += 1
-    guarding?.take(self.event(event, number))
-    if sink != nil {
-      try write(event, number)
+    guarding?.take(self.event(event, number, in: main))
+    if beginning.isSettled {
+      try write(event, number, in: main)
     } else {
-      state.apply(self.event(event, number))
       waiting.append(event)
-      if waiting.count >= Self.waitingLimit { try open(likelyMain) }
+      if sink == nil {
+        try begin(about: likelyMain)
+      } else {
+        try write(event, number, in: beginning.conversation)
+      }
+      if waiting.count >= Self.waitingLimit { try settle(on: likelyMain) }
     }
     return number
   }
 
-  private func write(_ waiting: Waiting, _ number: Int) throws {
-    state.apply(try written(event(waiting, number)))
+  /// Writes an event as it is where a conversation is the agent's own.
+  func write(_ waiting: Waiting, _ number: Int, in main: Int?) throws {
+    state.apply(try written(event(waiting, number, in: main)))
   }
 
   /// Writes an event; what of it is too large for a line of the log stands cut there.
@@ -460,8 +474,8 @@ public actor ExchangeRecorder {
     }
   }
 
-  /// An event with the name of whoever it is about, as far as that is known.
-  private func event(_ waiting: Waiting, _ number: Int) -> Event {
+  /// An event with the name of whoever it is about, where a conversation is the agent's own.
+  private func event(_ waiting: Waiting, _ number: Int, in main: Int?) -> Event {
     var data = waiting.data
     if let turn = waiting.turn {
       let caller = turn.conversation == main ? turn.successor : turn.successor ?? turn.name
@@ -477,48 +491,6 @@ public actor ExchangeRecorder {
     return Event(
       seq: number, step: waiting.step, type: waiting.type, runId: start.runId,
       time: waiting.moment.time, t: waiting.moment.t, data: data)
-  }
-
-  /// Opens the log with what is known of the agent's own conversation, and writes all that went by.
-  private func open(_ conversation: Int?) throws {
-    main = conversation
-    if let conversation { answers = answers.filter { $0.key == conversation } }
-    guard sink == nil else { return }
-    let request = conversation.flatMap { firstRequests[$0] }
-    firstRequests = [:]
-    sink = try makeSink()
-    let goal = request.map { Self.goal(of: $0) } ?? .null
-    var started = start.started ?? RunStarted(agentName: start.name, goal: goal, input: goal)
-    started.goal = redactor.redacted(started.goal)
-    started.input = started.input.map { redactor.redacted($0) }
-    started.caseId = started.caseId ?? start.caseId
-    started.modelName = request?.model
-    started.modelProvider = request?.dialect
-    if let request {
-      // Of the first request; what later ones ask for otherwise stands in their `wire`.
-      started.models = [
-        ModelPurpose.decide.rawValue: JSONValue.object(request.settings)
-          .cut(toBytes: Self.valueLimitBytes)
-      ]
-    }
-    // Verdicts are nobody's to see here, of tools only what is told to the model.
-    started.recorded =
-      holdsReplies
-      ? ["context": "partial", "tools": "partial"]
-      : ["context": "partial", "policy": "none", "tools": "partial"]
-    started.source = RunSource(format: "proxy", file: start.name)
-    var data = started.encoded
-    for key in ["tools", "limits", "policyContext"]
-    where start.started == nil || data[key] == [] || data[key] == [:] {
-      data[key] = nil
-    }
-    let moment = waiting.first?.moment ?? clock.reading()
-    // Folded once more, with those who spoke.
-    state = AgentState()
-    try write(Waiting(type: .runStarted, data: data, step: 0, moment: moment), 0)
-    let before = waiting
-    waiting = []
-    for (index, event) in before.enumerated() { try write(event, index + 1) }
   }
 
   private func beginStep(_ turn: Conversations.Turn) throws -> (step: Int, attempt: Int) {
@@ -577,7 +549,7 @@ public actor ExchangeRecorder {
     try append(.toolResult, payload.encoded, step: result.step, of: turn)
   }
 
-  private static func goal(of request: ObservedRequest) -> JSONValue {
+  static func goal(of request: ObservedRequest) -> JSONValue {
     for message in request.messages where message["role"] == "user" {
       let texts = (message["content"]?.arrayValue ?? []).compactMap { $0["text"]?.stringValue }
       guard !texts.isEmpty else { continue }

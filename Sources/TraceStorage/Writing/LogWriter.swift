@@ -382,8 +382,8 @@ public final class LogWriter: EventSink {
     return blocks.lastDigest
   }
 
-  /// Takes away what was written: it was no success.
-  func discard() {
+  /// Takes away what was written: it was no success, or another log takes its place.
+  public func discard() {
     isStopped = true
     file.remove()
   }

@@ -18,13 +18,12 @@ enum CommandRuns {
         start.tags = request.tags
         let path = request.files.path(of: request.caseId ?? agent.name, runId: runId)
         try LogPlace.check(path)
-        request.willRecord(path)
         let ending = try await CommandAgentRun(agent, person: request.person).run(
           start, input: request.input, until: request.cancellation
         ) {
           try ObservedLog(
             LogWriter(creating: path, options: .init(durability: durability)),
-            observe: request.observe)
+            stays: { request.willRecord(path) }, observe: request.observe)
         }
         return CommandRecording(
           log: ending.log, isSuccess: ending.stop == .success, errors: ending.errors)
@@ -52,17 +51,33 @@ enum CommandRuns {
   /// A log that somebody looks at while it is written.
   final class ObservedLog: ClosableSink {
     private let writer: LogWriter
+    private let stays: @Sendable () -> Void
     private let observe: @Sendable (Event) -> Void
+    /// What may be taken back; `nil` once all of it stays.
+    private var unsettled: [Event]? = []
 
-    init(_ writer: LogWriter, observe: @escaping @Sendable (Event) -> Void = { _ in }) {
+    /// - Parameter stays: is told once nothing of it may be taken back any more.
+    init(
+      _ writer: LogWriter, stays: @escaping @Sendable () -> Void,
+      observe: @escaping @Sendable (Event) -> Void = { _ in }
+    ) {
       self.writer = writer
+      self.stays = stays
       self.observe = observe
     }
 
     func append(_ event: Event, isEffectAhead: Bool) throws {
       try writer.append(event, isEffectAhead: isEffectAhead)
-      observe(event)
+      if unsettled?.append(event) == nil { observe(event) }
     }
+
+    func settle() {
+      for event in unsettled ?? [] { observe(event) }
+      unsettled = nil
+      stays()
+    }
+
+    func takeBack() { writer.discard() }
 
     func closeLog() throws -> String { try writer.close().path }
   }

@@ -86,17 +86,18 @@
       start.caseId = name
       start.guarding = guarding
       start.guarding?.endCommand = { ending.cancel(signal: "policy") }
+      let handed = HandedRuns(to: otlp)
       let recorder = ExchangeRecorder(
         start, clock: SystemClock(cancellation: cancellation),
         redactor: Redactor(RedactionSettings(), .inEnvironment)
       ) { [durability] in
-        try ObservedLog(LogWriter(creating: path, options: .init(durability: durability)))
+        try ObservedLog(
+          LogWriter(creating: path, options: .init(durability: durability)),
+          stays: { handed?.follow(path) })
       }
       let passOn: @Sendable () -> Void = {
         ending.cancel(signal: cancellation.signal ?? "SIGTERM")
       }
-      let handed = HandedRuns(to: otlp)
-      handed?.follow(path)
       let served: Result<CommandEnd, any Error> = await cancellation.whileListening(passOn) {
         do { return .success(try await serve(routes, recorder, nil, ending)) } catch {
           return .failure(error)
@@ -235,5 +236,7 @@
   private final class NoSink: ClosableSink {
     func append(_ event: Event, isEffectAhead: Bool) {}
     func closeLog() -> String { "" }
+    func settle() {}
+    func takeBack() {}
   }
 #endif
