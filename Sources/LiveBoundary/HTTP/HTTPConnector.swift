@@ -24,6 +24,8 @@
     }
 
     private let clients = Mutex<[Settings: HTTPClient]>([:])
+    /// When each place replied last.
+    let replied = Mutex<[String: ContinuousClock.Instant]>([:])
     /// How large a decoded body may become, whatever its reader takes.
     private static let decodedLimitBytes = 64 << 20
 
@@ -74,6 +76,7 @@
         watch.enter(.reading)
         var body = HTTPBody(response.body.makeAsyncIterator(), watch)
         outcome = .success(try await read(head, &body))
+        if !isOwn { note(aReplyTo: call) }
       } catch {
         outcome = .failure(error)
       }

@@ -26,7 +26,7 @@
       _ route: ProxyRoute, _ turn: Conversations.Turn, _ client: Client
     ) async -> Bool {
       let start = ContinuousClock.now
-      let fetched = await fetch(request, route)
+      let fetched = await fetch(request, observed, route)
       var outcome = ExchangeRecorder.Outcome(
         fetched.reply, error: fetched.error, dialect,
         wire: WireRecord(
@@ -83,11 +83,13 @@
       try await client.end()
     }
 
-    private func fetch(_ request: ProxyRequest, _ route: ProxyRoute) async -> Fetched {
+    private func fetch(
+      _ request: ProxyRequest, _ observed: ObservedRequest, _ route: ProxyRoute
+    ) async -> Fetched {
       let kept = KeptReply(limitBytes: Self.keptLimitBytes)
       let head = Mutex<HTTPHead?>(nil)
       do {
-        try await HTTPConnector.shared.perform(route.call(request)) { found, body in
+        try await ask(request, route, observed, kept) { found, body in
           head.withLock { $0 = found }
           kept.begin(found)
           while let piece = try await body.next() { kept.append(piece) }

@@ -181,7 +181,7 @@
       }
       let start = ContinuousClock.now
       let passed = await exchange(
-        request, route, client, willEnd: { await recorder.willEnd(turn) },
+        request, observed, route, client, willEnd: { await recorder.willEnd(turn) },
         recorded: {
           source?.reply(to: turn.request, upstream: route.upstream.name, path: route.plainPath)
         })
@@ -209,7 +209,7 @@
         return (try? await client.refuse(.forbidden, words, isFinal: true)) != nil
       }
       let start = ContinuousClock.now
-      let passed = await exchange(request, route, client) {
+      let passed = await exchange(request, nil, route, client) {
         source?.reply(
           toForwarded: request.method, upstream: route.upstream.name, path: route.path,
           bodyDigest: digest)
@@ -279,12 +279,14 @@
 
     /// Hands over what is recorded, or what the provider says as it says it.
     ///
-    /// - Parameter willEnd: is told before whoever asked may have all of it.
+    /// - Parameters:
+    ///   - observed: the request as one to a model; `nil` where it is none.
+    ///   - willEnd: is told before whoever asked may have all of it.
     private func exchange(
-      _ request: ProxyRequest, _ route: ProxyRoute, _ client: Client,
+      _ request: ProxyRequest, _ observed: ObservedRequest?, _ route: ProxyRoute, _ client: Client,
       willEnd: @escaping @Sendable () async -> Void = {}, recorded: () -> WireReply?
     ) async -> Passed {
-      guard source != nil else { return await pass(request, route, client, willEnd) }
+      guard source != nil else { return await pass(request, observed, route, client, willEnd) }
       guard let reply = recorded() else {
         let words =
           "the recording holds no reply to this request (\(request.method) \(route.plainPath)); "
@@ -324,12 +326,12 @@
     }
 
     private func pass(
-      _ request: ProxyRequest, _ route: ProxyRoute, _ client: Client,
+      _ request: ProxyRequest, _ observed: ObservedRequest?, _ route: ProxyRoute, _ client: Client,
       _ willEnd: @escaping @Sendable () async -> Void
     ) async -> Passed {
       let kept = KeptReply(limitBytes: Self.keptLimitBytes)
       do {
-        try await HTTPConnector.shared.perform(route.call(request)) { head, body in
+        try await ask(request, route, observed, kept) { head, body in
           kept.begin(head)
           let size = head.headers["content-length"].flatMap { Int($0) }
           var isEnding = head.status >= 400 || size == 0
