@@ -20,6 +20,8 @@ extension LogError: CustomStringConvertible {
     case .badName: "\(path): the name of a log ends in \(LogFormat.suffix)"
     case .fileGone:
       "\(path): the file is no longer there; what was read of it is not in doubt\(soFar)"
+    case .noLongerAtItsPlace:
+      "\(path): the log that is being written is no longer there, so nothing more is done that it could not tell of"
     case .fileReplaced:
       "\(path): another file was put in the place of the one that was followed\(soFar)"
     case .fileShrank:

@@ -28,6 +28,8 @@ public struct LogError: Error, Hashable, Sendable {
     // A follower.
     /// The file that is followed is no longer at its path.
     case fileGone
+    /// The file that is written was removed, moved, or another is in its place.
+    case noLongerAtItsPlace
     /// Another file is at the path of the one that is followed.
     case fileReplaced
     /// The file that is followed holds less than was read of it.

@@ -45,6 +45,25 @@ struct WriterTests {
     #expect(throws: WholeFile.Failure.system(EACCES)) { try WholeFile.append([], to: path) }
   }
 
+  @Test(
+    "before an effect a writer sees that its log was removed, moved or replaced",
+    arguments: ["removed", "moved", "replaced"])
+  func noLongerAtItsPlace(how: String) throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("a.jsonl.gz")
+    let writer = try LogWriter(creating: path)
+    try writer.append(Self.event(0), isEffectAhead: true)
+    if how == "removed" { unlink(path + ".open") } else { rename(path + ".open", path + ".old") }
+    if how == "replaced" { try Data().write(to: URL(filePath: path + ".open")) }
+    try writer.append(Self.event(1), isEffectAhead: false)
+    let error = #expect(throws: LogError.self) {
+      try writer.append(Self.event(2), isEffectAhead: true)
+    }
+    #expect(error?.code == .noLongerAtItsPlace)
+    // What lies there now is somebody else's.
+    #expect(FileManager.default.fileExists(atPath: path + ".open") == (how == "replaced"))
+  }
+
   @Test("a second writer is told who holds the log")
   func twoWriters() throws {
     let folder = try TemporaryFolder()

@@ -205,6 +205,19 @@ final class LogFile {
     }
   }
 
+  /// Checks that the path still leads to this file: what is written to one that nobody finds is lost.
+  func checkPlace() throws(LogError) {
+    var named = stat()
+    let own = try status()
+    guard Self.retrying({ system.statusOfPath(path, &named) }) == 0 else {
+      guard errno == ENOENT || errno == ENOTDIR else { throw Self.failure("inspect", path) }
+      throw LogError(.noLongerAtItsPlace, path: path)
+    }
+    guard named.st_ino == own.st_ino, named.st_dev == own.st_dev else {
+      throw LogError(.noLongerAtItsPlace, path: path)
+    }
+  }
+
   /// Keeps writers away while the file is read.
   func lockForReading() throws(LogError) { try lock(LOCK_SH) }
 

@@ -193,7 +193,7 @@ public final class LogWriter: EventSink {
   ///
   /// - Parameters:
   ///   - event: the one whose number is ``nextSeq``.
-  ///   - isEffectAhead: forces the disk, unless the durability is `none`.
+  ///   - isEffectAhead: forces the disk, unless the durability is `none`, and checks that the log is still at its path.
   /// - Throws: ``LogError``: what is wrong with the event, or why nothing can be written any more.
   public func append(_ event: Event, isEffectAhead: Bool) throws(LogError) {
     try checkUsable()
@@ -215,7 +215,8 @@ public final class LogWriter: EventSink {
     nextSeq += 1
     closing = event.type == .stop ? .stop : .none
     if event.type != .stop, blocks.lineBytes >= options.blockBytes { sealBlock() }
-    try write(forcingDisk: options.durability == .sync || isEffectAhead)
+    try write(
+      forcingDisk: options.durability == .sync || isEffectAhead, checkingPlace: isEffectAhead)
   }
 
   private func checkUsable() throws(LogError) {
@@ -324,7 +325,7 @@ public final class LogWriter: EventSink {
   /// Its two members, and the four of its data.
   private static let sealValues = 6
 
-  private func write(forcingDisk: Bool) throws(LogError) {
+  private func write(forcingDisk: Bool, checkingPlace: Bool = false) throws(LogError) {
     do {
       if !blocks.pending.isEmpty { try file.write(blocks.pending) }
       fileBytes += blocks.pending.count
@@ -334,6 +335,7 @@ public final class LogWriter: EventSink {
         if !isNameForced { try file.syncFolder() }
         isNameForced = true
       }
+      if checkingPlace { try file.checkPlace() }
       holdsSomething = true
     } catch {
       isStopped = true
