@@ -1,5 +1,3 @@
-import AgentTrace
-
 /// Paragraphs and lists of our own texts, broken at blanks to fit a terminal.
 public enum Prose {
   /// The lines of a text in at most so many columns.
