@@ -67,7 +67,7 @@ struct ShownMessages {
         return .object(
           JSONObject(present: [
             ("type", "tool_call"), ("id", id(of: part)), ("name", part["name"] ?? ""),
-            ("arguments", part["input"] ?? .null),
+            ("arguments", arguments(part["input"] ?? .null)),
           ]))
       case "tool_result":
         return .object(
@@ -79,6 +79,13 @@ struct ShownMessages {
       }
     }
     return ["role": message["role"] ?? "user", "parts": .array(parts)]
+  }
+
+  /// What a call was given, as parts of messages have it. Arguments that are a text are read as JSON everywhere: a text is
+  /// told as the JSON of it.
+  static func arguments(_ input: JSONValue) -> JSONValue {
+    guard input.stringValue != nil else { return input }
+    return .string(CanonicalJSON.string(input, form: .plain))
   }
 
   /// The text of a packet's message.

@@ -343,6 +343,33 @@ extension RoundTripTests {
 }
 
 extension RoundTripTests {
+  @Test(
+    "without the log that goes along a call of which nobody knows what it did stays one, and a text that a tool was given a text",
+    arguments: [ExportFormat.otlp, .otlpJSON, .atif, .inspect])
+  func brokenOff(format: ExportFormat) throws {
+    let folder = try TemporaryFolder()
+    let call = ProposedCall(callId: "1.1.0", name: "shell", input: "rm -rf x")
+    let log = try Self.log(
+      folder.path("run.jsonl.gz"),
+      [
+        (.modelResult, ModelResult(reply: ["text": "go"], inputTokens: 1).encoded),
+        (.decision, DecisionPayload(.tool([call]), modelResult: 1).encoded),
+        (
+          .toolResult,
+          [
+            "callId": "1.1.0", "tool": "shell", "status": "error", "reason": "broken off",
+            "effect": "unknown",
+          ]
+        ),
+      ])
+    let after = try Self.back(log, format)
+    #expect(after.calls.map(\.status) == [.unknown])
+    guard format == .otlp || format == .otlpJSON else { return }
+    #expect(after.calls.map(\.input) == ["rm -rf x"])
+  }
+}
+
+extension RoundTripTests {
   /// A closed log of some events.
   private static func log(
     _ path: String, recorded: JSONObject = [:], _ data: [(EventType, JSONObject)]

@@ -132,6 +132,7 @@ enum AtifExport {
 
     private static func observation(of result: RunStory.Result, id: String?) -> JSONValue {
       var own: JSONObject = ["status": .string(result.status)]
+      if result.isEffectUnknown { own["effect"] = "unknown" }
       if id == nil {
         own["call"] = .string(CallName.id(result.callId))
         own["tool"] = .string(result.tool)

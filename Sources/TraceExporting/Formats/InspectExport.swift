@@ -77,6 +77,7 @@ enum InspectExport {
       object["error"] = ["type": "approval", "message": .string(RunStory.text(result.content))]
     case "error":
       object["error"] = ["type": "unknown", "message": .string(RunStory.text(result.content))]
+      if result.isEffectUnknown { object["metadata"] = ["agent_eval": ["effect": "unknown"]] }
     case "returned": object["metadata"] = ["agent_eval": ["status": "returned"]]
     default: break
     }

@@ -204,7 +204,7 @@ struct SpanExport {
     for proposed in turn?.calls ?? [] {
       parts.append([
         "type": "tool_call", "id": .string("\(story.identity)/\(proposed.callId)"),
-        "name": .string(proposed.name), "arguments": proposed.input,
+        "name": .string(proposed.name), "arguments": ShownMessages.arguments(proposed.input),
       ])
     }
     let finish = call.result.finishReason ?? (turn?.calls.isEmpty == false ? "tool_call" : "stop")

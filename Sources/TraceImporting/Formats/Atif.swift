@@ -265,6 +265,7 @@ enum Atif: FormatAdapter {
         data: content.map { Told(text: $0) } ?? .absent, status: status,
         pointer: at)
       result.agent = agent
+      result.isEffectUnknown = own == "error" && ours?["effect"] == "unknown"
       result.extra = fields.without(["source_call_id", "content"])
       if id == nil, calls.count == 1 { result.tool = calls[0].name }
       graph.items.append(.result(result))

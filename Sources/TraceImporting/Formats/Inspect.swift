@@ -205,6 +205,8 @@ enum Inspect: FormatAdapter {
     if fields["metadata"]?["agent_eval"]?["status"] == "returned" { result.status = .returned }
     guard let error = fields["error"], !error.saysNothing else { return result }
     result.status = error["type"] == "approval" ? .refused : .error
+    result.isEffectUnknown =
+      result.status == .error && fields["metadata"]?["agent_eval"]?["effect"] == "unknown"
     result.extra["content"] = fields["content"]
     result.data = Told(text: error["message"] ?? error)
     return result

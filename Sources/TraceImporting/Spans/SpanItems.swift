@@ -185,6 +185,7 @@ struct SpanItems {
       data: execution.tool.data, status: execution.tool.status, agent: execution.agent,
       pointer: execution.span.pointer)
     result.time = execution.span.endTime
+    result.isEffectUnknown = execution.tool.isEffectUnknown
     // What became of a call whose span has not ended nobody saw.
     if execution.span.isOpen, result.status == .ok, case .absent = result.data {
       (result.status, result.isEffectUnknown) = (.error, true)

@@ -10,6 +10,8 @@ struct SpanTool {
   var isInputCut = false
   var data: Told
   var status: GraphResult.Status
+  /// Whether nobody knows what it did; it is an error.
+  var isEffectUnknown = false
 
   init(of span: TraceSpan, records: [TraceSpan.Event]) {
     name = Self.name(of: span)
@@ -26,6 +28,8 @@ struct SpanTool {
     switch span.text("agent_eval.call.status") {
     case "refused": status = .refused
     case "returned": status = .returned
+    case "unknown": (status, isEffectUnknown) = (.error, true)
+    case "error": isEffectUnknown = span.text("error.type") == "unknown_effect"
     default: break
     }
   }
