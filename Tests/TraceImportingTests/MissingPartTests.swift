@@ -99,6 +99,10 @@ struct MissingPartTests {
   private static let answer =
     #"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"k"}]}"#
 
+  private static func anthropic(before: String) -> String {
+    #"[{"role":"user","content":"hi"},\#(before){"role":"assistant","content":[{"type":"compaction","content":"z"},{"type":"tool_use","id":"c","name":"look_up","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"r"}]},{"role":"assistant","content":[{"type":"text","text":"done"}]}]"#
+  }
+
   static let sources: [Source] = [
     // Responses.
     Source(
@@ -137,6 +141,14 @@ struct MissingPartTests {
         #"[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]},\#(answer),{"type":"compaction","id":"x","encrypted_content":"z"},\#(answer)]"#
       ],
       nil),
+    // Anthropic and pydantic-ai.
+    Source("a.json", [anthropic(before: "")], "a summary stands for"),
+    Source("a.json", [anthropic(before: #"{"role":"assistant","content":"so"},"#)], nil),
+    Source(
+      "a.json",
+      [
+        #"[{"kind":"request","parts":[{"part_kind":"user-prompt","content":"hi"}]},{"kind":"response","parts":[{"part_kind":"compaction","content":"z"},{"part_kind":"text","content":"done"}]}]"#
+      ], "a summary stands for"),
     // Codex.
     Source(
       "r.jsonl",

@@ -54,6 +54,8 @@ enum PartReader {
     let type = (object["type"] ?? object["part_kind"])?.stringValue
     if let type, takeTyped(type, object, part, at: pointer, into: &message) { return }
     if takeKeyed(object, part, at: pointer, into: &message) { return }
+    // What was said before it stands for, the model no longer sees, and the list need not hold.
+    if type == "compaction" { message.sumsUp = true }
     message.parts.append(part)
     let isSilent =
       type.map {
