@@ -91,6 +91,8 @@ enum Inspect: FormatAdapter {
       else { continue }
       graph.unread.append(place)
     }
+    graph.unread += executionsNotRead(
+      among: try fields.list("events"), at: pointer.appending("events"), in: graph)
     // Each call of a tool has a span of its own.
     let called = ReadCalls(graph)
     for (place, event) in try fields.elements("events") {
@@ -117,6 +119,27 @@ enum Inspect: FormatAdapter {
       in: fields.object, besides: known.union(quiet), quiet: [], at: pointer)
     graph.markCallsNotRead(among: CallSightings.all(in: sample, at: pointer))
     return graph
+  }
+
+  /// Where events tell of a tool that ran and of whose call no message tells: the messages of a solver or an agent may have
+  /// been replaced by those of another.
+  private static func executionsNotRead(
+    among events: [JSONValue], at pointer: JSONPointer, in graph: CallGraph
+  ) -> [JSONPointer] {
+    var told: Set<String> = []
+    for item in graph.items {
+      switch item {
+      case .reply(let reply): told.formUnion(reply.calls.compactMap(\.id))
+      case .result(let result): if let id = result.id { told.insert(id) }
+      case .message: break
+      }
+    }
+    return events.enumerated().compactMap { index, event in
+      guard event["event"] == "tool", let id = event["id"]?.stringValue, !id.isEmpty,
+        !told.contains(id)
+      else { return nil }
+      return pointer.appending(String(index))
+    }
   }
 
   /// The first event that says that messages were taken out of the context, where no model's call before it tells of them.

@@ -140,7 +140,9 @@ enum MessageLists: FormatAdapter {
         SourceRun(index: nil) { () throws(ImportError) in
           var messages: [ReadMessage] = []
           for (place, element) in elements {
-            guard let read = MessageReader.read(element, at: place) else {
+            let unknown =
+              MessageFinder.isTyped(element) ? [MessageFinder.unknown(element, at: place)] : nil
+            guard let read = MessageReader.read(element, at: place) ?? unknown else {
               throw ImportError(.wrongShape(expected: "a message"), at: place)
             }
             messages += read

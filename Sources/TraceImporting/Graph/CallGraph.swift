@@ -102,6 +102,8 @@ struct GraphReply {
   var finish: String?
   /// Whether the source says that the reply had not ended, or was broken off.
   var isUnfinished = false
+  /// Whether the source says that its last words were said on the way, and are no answer.
+  var isCommentary = false
   /// Whether the model declined to answer, in the field that an interface has for it.
   var isRefusal = false
   var model: String?

@@ -73,10 +73,23 @@ extension CallGraph {
     }
   }
 
+  /// Marks the replies that call several tools at once by a tool that no program offers: models of OpenAI make such calls
+  /// up, and which of the tools in them a program ran, no result says.
+  mutating func markCallsWithinCalls() {
+    for case .reply(let reply) in items
+    where reply.calls.contains(where: { Self.wrapper == JSONValue.plainKey($0.name) }) {
+      unread += reply.pointers.prefix(1)
+    }
+  }
+
+  /// `multi_tool_use.parallel`, as ``JSONValue/plainKey(_:)`` writes it.
+  private static let wrapper = JSONValue.plainKey("multi_tool_use.parallel")
+
   /// Words for how a reply ended, as ``JSONValue/plainKey(_:)`` writes them: with calls, or with some that its interface
   /// could not make out.
   static let endsWithCalls: Set<String> = [
-    "finishreasontoolcalls", "functioncall", "malformedfunctioncall", "toolcall", "toolcalls",
+    "finishreasontoolcalls", "functioncall", "malformedfunctioncall", "malformedmodeloutput",
+    "malformedtooluse", "toolcall", "toolcalls",
     "toomanytoolcalls", "tooluse", "unexpectedtoolcall",
   ]
 

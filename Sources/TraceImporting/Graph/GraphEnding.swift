@@ -37,7 +37,7 @@ enum FinishWord {
     if reply.failure != nil { return failed }
     let byWord = ending(ofText: word, field: field)
     if byWord?.reason == .budgetExhausted { return byWord }
-    if reply.isUnfinished { return nil }
+    if reply.isUnfinished || reply.isCommentary { return nil }
     // Where something in it may be a call that was not read, it may be no end.
     let isAnswer = reply.calls.isEmpty && reply.unread.isEmpty && reply.text != .absent
     return isAnswer ? byWord : nil

@@ -55,6 +55,7 @@ struct GraphEvents {
     var graph = graph
     graph.markRepliesWithoutTheirCalls()
     graph.markCallsWithoutName()
+    graph.markCallsWithinCalls()
     graph.markCallsInTexts()
     graph.noteEarlierResponses()
     var events = GraphEvents(graph, identity, append: append)

@@ -103,3 +103,31 @@ enum AmpParts {
     return true
   }
 }
+
+/// pydantic-ai's parts that are neither plain texts nor calls: what was said aloud, what is wrong with an answer, and what
+/// holds from there on.
+enum PydanticParts {
+  /// Parts of instructions, of a model's settings, and of which tools there are.
+  static let settings: Set<String> = [
+    "capability-load-delta", "instruction-baseline", "instruction-delta", "model-settings-delta",
+    "tool-availability-delta",
+  ]
+
+  /// Takes what was said aloud, as it was written down, or what is wrong with an answer, as a text or a list of faults.
+  static func take(
+    _ type: String, _ object: JSONObject, at pointer: JSONPointer, into message: inout ReadMessage
+  ) {
+    let said = object[type == "speech" ? "transcript" : "content"]
+    var known = ["type", "part_kind", "content", "retry", "transcript", "speaker", "timestamps"]
+    if let said, said.isText {
+      message.add(text: said)
+    } else {
+      message.parts.append(.object(object))
+      known.removeAll { said?.mayHoldCall == true && $0 == "content" }
+    }
+    known += ["interrupted_at_ms", "timestamp", "id", "provider_name"]
+    if object["interrupted_at_ms"]?.saysNothing == false { message.isUnfinished = true }
+    message.unread += UnknownMember.places(
+      in: object, besides: known, quiet: ["audio", "provider_details"], at: pointer)
+  }
+}

@@ -107,13 +107,21 @@ enum PydanticMessages {
         let role: ParsedMessage.Role =
           switch part["part_kind"]?.stringValue {
           case "system-prompt", "instructions": .system
-          case "user-prompt": .user
+          case let kind? where PydanticParts.settings.contains(kind): .system
+          case "user-prompt", "retry-feedback": .user
+          case "speech": part["speaker"] == "assistant" ? .other : .user
           case "tool-return", "builtin-tool-return": .tool
           case "retry-prompt": part["tool_name"]?.stringValue == nil ? .user : .tool
           default: .other
           }
         var message = ReadMessage(role: role, roleName: "\(role)", pointer: place, raw: part)
-        PartReader.take(part, at: place, into: &message)
+        if role == .system, !part.mayHoldCall, let kind = part["part_kind"]?.stringValue,
+          PydanticParts.settings.contains(kind)
+        {
+          message.parts.append(part)
+        } else {
+          PartReader.take(part, at: place, into: &message)
+        }
         if role == .other { message.unread.append(place) }
         messages.append(message)
       }
@@ -248,6 +256,7 @@ enum ResponsesItems {
       else { return nil }
       let place = pointer.appending("content")
       item.isUnfinished = object["status"]?.stringValue.map(unfinished.contains) ?? false
+      item.isCommentary = object["phase"] == "commentary"
       if let text = object["content"], text.stringValue != nil { item.add(text: text) }
       PartReader.take(object["content"]?.arrayValue ?? [], below: place, into: &item)
       for member in object

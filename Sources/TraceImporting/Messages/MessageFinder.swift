@@ -64,14 +64,23 @@ enum MessageFinder {
       } else if found.messages.isEmpty {
         return nil
       } else if !element.saysNothing {
-        var other = ReadMessage(role: .other, roleName: "other", pointer: place, raw: element)
-        other.parts = [element]
-        other.unread = [place]
-        found.messages.append(other)
-        found.odd = found.odd ?? place
+        found.messages.append(unknown(element, at: place))
+        // Of an item that says of what type it is nobody knows more; anything else is no list of messages.
+        if !isTyped(element) { found.odd = found.odd ?? place }
       }
     }
     return found
+  }
+
+  /// Whether an element of a list says of what type it is.
+  static func isTyped(_ element: JSONValue) -> Bool { element["type"]?.stringValue != nil }
+
+  /// What stands among messages and is none that anybody knows.
+  static func unknown(_ element: JSONValue, at pointer: JSONPointer) -> ReadMessage {
+    var other = ReadMessage(role: .other, roleName: "other", pointer: pointer, raw: element)
+    other.parts = [element]
+    other.unread = [pointer]
+    return other
   }
 
   // MARK: Objects

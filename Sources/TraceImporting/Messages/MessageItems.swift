@@ -80,6 +80,7 @@ enum MessageItems {
     reply.calls = message.calls
     reply.finish = message.finish
     reply.isUnfinished = message.isUnfinished
+    reply.isCommentary = message.isCommentary
     reply.isRefusal = message.isRefusal
     reply.model = message.model
     reply.responseId = message.responseId
@@ -131,6 +132,7 @@ extension GraphReply {
   /// Takes in another piece of the same reply.
   mutating func merge(_ piece: ReadMessage) {
     if let text = piece.text {
+      isCommentary = piece.isCommentary
       switch self.text {
       case .there(let first):
         self.text = .there(

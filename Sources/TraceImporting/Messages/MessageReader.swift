@@ -323,6 +323,7 @@ enum MessageReader {
       .stringValue
     message.responseId = metadata?["id"]?.stringValue
     // Some keep in an object how a reply stands: it is complete, or was broken off.
+    message.isCommentary = object["phase"] == "commentary"
     if let state = object["state"]?["type"]?.stringValue {
       message.isUnfinished = !["complete", "completed"].contains(state)
     }

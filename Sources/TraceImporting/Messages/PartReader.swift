@@ -74,6 +74,7 @@ enum PartReader {
     switch type {
     case "text", "input_text", "output_text", "user-prompt", "system-prompt", "instructions":
       return takeText(object, at: pointer, into: &message)
+    case "speech", "retry-feedback": PydanticParts.take(type, object, at: pointer, into: &message)
     case "refusal":
       guard let text = object["refusal"] ?? object["text"] else { return false }
       message.add(text: text)

@@ -26,6 +26,8 @@ struct ReadMessage {
   var finish: String?
   /// Whether its source says that it had not ended, or was broken off.
   var isUnfinished = false
+  /// Whether its source says that it was said on the way, beside what the model goes on to do, and is no answer.
+  var isCommentary = false
   var model: String?
   var responseId: String?
   /// The id of the response that it goes on from, whose provider keeps what was said before.
