@@ -105,4 +105,21 @@ struct NewerShapeTests {
     #expect(try Self.recorded(try ImportedFile(log("d")), "calls") == "partial")
     #expect(try Self.recorded(try ImportedFile(log("c")), "calls") == nil)
   }
+
+  @Test(
+    "in Inspect a call that handed in an answer, and was taken out of its message, is that answer")
+  func answerHandedIn() throws {
+    func log(_ answer: String, _ beside: String = "") -> String {
+      #"{"version":2,"status":"success","eval":{"task":"t","model":"m"},"samples":[{"id":1,"epoch":1,"messages":[{"role":"user","content":"hi"},{"id":"m","role":"assistant","source":"generate","content":"It is:\n\n\#(answer)","tool_calls":[]}],"events":[{"event":"model","output":{"choices":[{"message":{"id":"m","role":"assistant","content":"It is:","tool_calls":[{"id":"c","function":"submit","arguments":{"answer":"7"},"type":"function"}]},"stop_reason":"tool_calls"}]}},{"event":"tool","id":"c","function":"submit","arguments":{"answer":"7"},"result":"7"\#(beside)}],"output":{"choices":[{"message":{"id":"m","role":"assistant","content":"It is:"},"stop_reason":"tool_calls"}]}}]}"#
+    }
+    let whole = try ImportedFile(log("7"))
+    #expect(try Self.recorded(whole, "calls") == nil)
+    #expect(whole.stop == "success final_answer")
+    // What it ends with is something else, or the call failed.
+    for other in [log("8"), log("7", #","error":{"type":"unknown","message":"no"}"#)] {
+      let file = try ImportedFile(other)
+      #expect(try Self.recorded(file, "calls") == "partial")
+      #expect(file.stop == nil)
+    }
+  }
 }

@@ -69,9 +69,9 @@ enum Inspect: FormatAdapter {
     guard list.count <= ImportLimits.messageLimit else {
       throw ImportError(.tooManyMessages(limit: ImportLimits.messageLimit), at: pointer)
     }
-    let usage = modelUsage(of: try fields.list("events"))
+    let told = told(in: try fields.list("events"))
     for (place, value) in list.placed(at: pointer.appending("messages")) {
-      graph.items += try items(of: try MessageFields(value, at: place), usage: usage)
+      graph.items += try items(of: try MessageFields(value, at: place), told: told)
     }
     // A sample that failed was begun anew; what it did before stands nowhere.
     if let retries = fields["error_retries"], !retries.saysNothing {
@@ -129,7 +129,9 @@ enum Inspect: FormatAdapter {
     var told: Set<String> = []
     for item in graph.items {
       switch item {
-      case .reply(let reply): told.formUnion(reply.calls.compactMap(\.id))
+      case .reply(let reply):
+        told.formUnion(reply.calls.compactMap(\.id))
+        if let id = reply.extra["finalAnswerCall"]?["id"]?.stringValue { told.insert(id) }
       case .result(let result): if let id = result.id { told.insert(id) }
       case .message: break
       }
@@ -166,20 +168,55 @@ enum Inspect: FormatAdapter {
     }
   }
 
-  /// What each reply took, by the id of its message.
-  private static func modelUsage(of events: [JSONValue]) -> [String: (ReadUsage, String?)] {
-    var found: [String: (ReadUsage, String?)] = [:]
+  /// What the event of a model's call says of its reply.
+  private struct ReplyEvent {
+    var usage: ReadUsage
+    var finish: String?
+    /// Its only call, and what that gave back, where it did.
+    var call: (asked: JSONValue, gave: String)?
+  }
+
+  /// What events tell of each reply, by the id of its message.
+  private static func told(in events: [JSONValue]) -> [String: ReplyEvent] {
+    var given: [String: String] = [:]
+    for event in events where event["event"] == "tool" && event["error"]?.saysNothing != false {
+      if let id = event["id"]?.stringValue { given[id] = event["result"]?.stringValue }
+    }
+    var found: [String: ReplyEvent] = [:]
     for event in events where event["event"] == "model" {
       guard let choice = event["output"]?["choices"]?[0],
         let id = choice["message"]?["id"]?.stringValue
       else { continue }
-      found[id] = (ReadUsage(event["output"]?["usage"]), choice["stop_reason"]?.stringValue)
+      var told = ReplyEvent(
+        usage: ReadUsage(event["output"]?["usage"]), finish: choice["stop_reason"]?.stringValue)
+      if let calls = choice["message"]?["tool_calls"]?.arrayValue, calls.count == 1,
+        let gave = calls[0]["id"]?.stringValue.flatMap({ given[$0] }), !gave.isEmpty
+      {
+        told.call = (calls[0], gave)
+      }
+      found[id] = told
     }
     return found
   }
 
+  /// Takes the call by which an agent handed in its answer, and that it took out of the message: what that gave back is what
+  /// the message ends with.
+  private static func takeAnswer(_ told: ReplyEvent, into message: inout ReadMessage) {
+    guard message.calls.isEmpty, let call = told.call, let text = message.text?.stringValue,
+      text.utf8.reversed().starts(with: call.gave.utf8.reversed()),
+      let name = (call.asked["function"]?["name"] ?? call.asked["function"])?.stringValue,
+      // A tool of another name may do anything.
+      name == "submit"
+    else { return }
+    message.extra["finalAnswerCall"] = [
+      "name": .string(name), "id": call.asked["id"] ?? .null,
+      "arguments": call.asked["arguments"] ?? .null,
+    ]
+    message.finish = "stop"
+  }
+
   private static func items(
-    of fields: MessageFields, usage: [String: (ReadUsage, String?)]
+    of fields: MessageFields, told: [String: ReplyEvent]
   ) throws(ImportError) -> [GraphItem] {
     guard let roleName = fields["role"]?.stringValue else {
       throw ImportError(.wrongShape(expected: "a message with a role"), at: fields.pointer)
@@ -208,9 +245,10 @@ enum Inspect: FormatAdapter {
     if message.role == .assistant {
       // A reply that a program put there was no model's.
       message.isModelCall = fields["source"] != "input"
-      if let id = fields["id"]?.stringValue, let (taken, finish) = usage[id] {
-        message.usage = taken
-        message.finish = finish
+      if let id = fields["id"]?.stringValue, let told = told[id] {
+        message.usage = told.usage
+        message.finish = told.finish
+        takeAnswer(told, into: &message)
       }
     }
     let known: Set<String> = ["content", "tool_calls", "error", "role", "function", "internal"]
@@ -270,7 +308,9 @@ enum Inspect: FormatAdapter {
         field: sample.pointer.appending("limit"))
     }
     guard case .reply(var reply)? = graph.items.last else { return nil }
-    reply.finish = sample["output"]?["choices"]?[0]?["stop_reason"]?.stringValue ?? reply.finish
+    if reply.extra["finalAnswerCall"] == nil {
+      reply.finish = sample["output"]?["choices"]?[0]?["stop_reason"]?.stringValue ?? reply.finish
+    }
     reply.failure = failure(of: reply, among: sample["events"]?.arrayValue ?? [])
     return FinishWord.ending(of: reply, field: sample.pointer.appending("output"))
   }
