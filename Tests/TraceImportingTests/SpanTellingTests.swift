@@ -216,4 +216,17 @@ struct SpanTellingTests {
     let file = try source.imported()
     #expect(file.data(.toolResult).map { $0["status"] } == [hasFailed ? "error" : "ok"], "\(error)")
   }
+
+  @Test("what a tool was given is the same in a framework's wrapper under whichever attribute")
+  func wrappedInput() throws {
+    let wrapped = SpanSource.text([
+      "input_str": "{'id': 7}", "tags": ["seq:step:1"], "metadata": ["step": 2],
+      "inputs": ["id": 7], "kwargs": ["color": "green", "tool_call_id": "c1"],
+    ])
+    var source = SpanSource.run()
+    source.spans[2].attributes["gen_ai.tool.call.arguments"] = wrapped
+    let file = try source.imported()
+    #expect(file.events.first?.data["recorded"]?["calls"] == nil)
+    #expect(file.outline == (try SpanSource.run().imported().outline))
+  }
 }

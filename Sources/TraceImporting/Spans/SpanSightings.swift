@@ -24,8 +24,11 @@ extension TraceSpan {
     let givenBack = kind == .tool ? SpanTool.outputKeys : []
     return JSONObject(
       attributes.compactMap { member in
-        givenBack.contains(member.key) || Self.shown.contains(where: member.key.hasPrefix)
-          ? nil : (member.key, member.value)
+        if givenBack.contains(member.key) || Self.shown.contains(where: member.key.hasPrefix) {
+          return nil
+        }
+        let isGiven = kind == .tool && SpanTool.inputKeys.contains(member.key)
+        return (member.key, isGiven ? SpanTool.given(member.value) : member.value)
       })
   }
 

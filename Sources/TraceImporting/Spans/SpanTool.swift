@@ -69,7 +69,8 @@ struct SpanTool {
     "toolcall", "toolscall",
   ]
 
-  private static let inputKeys = [
+  /// The attributes that hold what it was given.
+  static let inputKeys = [
     "gen_ai.tool.call.arguments", "ai.toolCall.args", "tool_arguments",
     "gcp.vertex.agent.tool_call_args",
     "input.value", "langfuse.observation.input", "gen_ai.prompt", "mlflow.spanInputs",
@@ -100,6 +101,17 @@ struct SpanTool {
     }
     input = Self.arguments(parsed)
     if parsed["tags"] != nil { id = id ?? parsed["kwargs"]?["tool_call_id"]?.stringValue }
+  }
+
+  /// What an attribute says that the tool was given, without what a framework's callbacks wrap it in: so it is held
+  /// against the call that was read.
+  static func given(_ value: JSONValue) -> JSONValue {
+    guard
+      let wrapped = value.stringValue.flatMap(JSONText.parse)
+        ?? value.objectValue.map({ .object($0) }),
+      let inner = arguments(wrapped), inner != wrapped
+    else { return value }
+    return .string(CanonicalJSON.string(inner, form: .plain))
   }
 
   /// The named arguments, where a function's are told as positional and named ones.
