@@ -229,4 +229,17 @@ struct SpanTellingTests {
     #expect(file.events.first?.data["recorded"]?["calls"] == nil)
     #expect(file.outline == (try SpanSource.run().imported().outline))
   }
+
+  @Test(
+    "a word for how a reply ended counts with the enumeration before it that Python prints",
+    arguments: [
+      ("FinishReason.STOP", "success"), ("FinishReason.LENGTH", "budget_exhausted"),
+      ("FinishReason.CONTENT_FILTER", "blocked"), ("StopReason.max_tokens", "budget_exhausted"),
+    ])
+  func printedFinish(_ word: String, _ reason: String) throws {
+    var source = SpanSource.run()
+    source.spans[3].attributes["gen_ai.response.finish_reasons"] = nil
+    source.spans[3].attributes["gen_ai.response.finish_reason"] = .string(word)
+    #expect(try source.imported().stop?.hasPrefix(reason) == true, "\(word)")
+  }
 }

@@ -13,6 +13,13 @@ enum FinishWord {
     "incomplete", "maxtokens", "finish_reason_max_tokens",
   ]
 
+  /// A word without the enumeration before it that Python prints with it, as in `FinishReason.LENGTH`.
+  static func withoutEnumeration(_ word: String) -> String {
+    let parts = word.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 2, parts[0].hasSuffix("Reason"), !parts[1].isEmpty else { return word }
+    return String(parts[1])
+  }
+
   /// Whether a word for how a run ended says that it did not end by itself, or has not ended.
   static func isBrokenOff(_ word: String) -> Bool {
     let word = word.lowercased()

@@ -324,6 +324,7 @@ struct SpanContent {
       ?? span.text(
         "gen_ai.response.finish_reason", "llm.finish_reason", "gen_ai.completion.0.finish_reason",
         "anthropic.message.stop_reason") ?? finish
+    finish = finish.map(FinishWord.withoutEnumeration)
   }
 
   /// What the reply itself says, where the span does not.
