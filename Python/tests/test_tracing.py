@@ -349,6 +349,58 @@ def test_a_value_that_says_nothing_of_itself_is_told_by_its_class() -> None:
     assert "Mute object at" in _tracing.text({"a": [Mute()]})
 
 
+@pytest.mark.parametrize("framework", ["openai-agents", "pydantic-ai", "opentelemetry"])
+@pytest.mark.parametrize("is_cancelled", [True, False])
+def test_a_tool_that_was_cancelled_did_not_end_well(provider: Provider, framework: str, is_cancelled: bool) -> None:
+    named: dict[str, Any] = {}
+    begun = asyncio.Event()
+
+    async def look(city: str) -> None:
+        """What colour a city is."""
+        begun.set()
+        await asyncio.sleep(60 if is_cancelled else 0)
+
+    async def run_agent() -> None:
+        try:
+            # What is handled around an agent is no end of its tools.
+            raise LookupError("another way was tried before")
+        except LookupError:
+            if framework == "openai-agents":
+                sdk = pytest.importorskip("agents")
+                agent = sdk.Agent(name="a", tools=[sdk.function_tool(look)], model="m")
+                await sdk.Runner.run(agent, "Graz?", max_turns=2)
+            elif framework == "pydantic-ai":
+                kind = pytest.importorskip("pydantic_ai")
+                limits = kind.UsageLimits(request_limit=2)
+                await kind.Agent("openai-chat:m", tools=[look]).run("Graz?", usage_limits=limits)
+            else:
+                with named["provider"].get_tracer("t").start_as_current_span("execute_tool look") as span:
+                    span.set_attribute("gen_ai.operation.name", "execute_tool")
+                    span.set_attribute("gen_ai.tool.name", "look")
+                    await look("Graz")
+
+    async def main() -> None:
+        nonlocal begun
+        begun = asyncio.Event()
+        task = asyncio.ensure_future(run_agent())
+        await begun.wait()
+        if is_cancelled:
+            task.cancel()
+        await asyncio.wait([task])
+        if not task.cancelled():
+            # A model that is told nothing asks again and again.
+            task.exception()
+
+    if framework == "openai-agents":
+        pytest.importorskip("agents").set_trace_processors([])
+    if framework == "opentelemetry":
+        named["provider"] = pytest.importorskip("opentelemetry.sdk.trace").TracerProvider()
+    with agent_eval.trace("runs/", framework, **named) as run:
+        asyncio.run(main())
+    ended = [call.status for call in run.calls if call.status is not None]
+    assert set(ended) == ({"error"} if is_cancelled else {"ok"}) or (framework, ended) == ("opentelemetry", ["returned"])
+
+
 def test_results_of_any_kind_are_told() -> None:
     tools = pytest.importorskip("langchain_core.tools")
 

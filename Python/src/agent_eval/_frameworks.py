@@ -127,15 +127,17 @@ def _nanoseconds(moment: datetime | None) -> int:
 # The SDK of OpenAI's agents
 
 
-_heard_by: weakref.WeakSet[Any] = weakref.WeakSet()
+_heard_by: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
 
 def _openai_agents(trace: Trace, provider: Any) -> Remove:
     tracing = _need("agents.tracing", "openai-agents")
     own = tracing.get_trace_provider()
-    if own not in _heard_by:
-        own.register_processor(_make_processor(tracing.TracingProcessor))
-        _heard_by.add(own)
+    processors = getattr(getattr(own, "_multi_processor", None), "_processors", None)
+    # set_trace_processors(…) takes away those that there were.
+    if own not in _heard_by or (processors is not None and _heard_by[own] not in processors):
+        _heard_by[own] = _heard_by.get(own) or _make_processor(tracing.TracingProcessor)
+        own.register_processor(_heard_by[own])
         _note_unheard_spans(own)
     return _nothing
 
@@ -176,6 +178,8 @@ def _make_processor(base: Any) -> Any:
             to = of_span("openai-agents", span.span_id)
             if to is not None:
                 error = (span.error or {}).get("message", "failed") if span.error else None
+                if error is None and span.span_data.type == "function" and span.span_data.output is None:
+                    error = to._broken_by(span.span_id)
                 to._finish(span.span_id, _of_agents(span.span_data), error=error)
 
         def shutdown(self) -> None:
@@ -279,6 +283,8 @@ def _make_span_processor(framework: str) -> Any:
             if to is None or key is None:
                 return
             error = (span.status.description or "failed") if span.status.status_code.name == "ERROR" else None
+            if error is None and _is_tool(span.attributes or {}):
+                error = to._broken_by(key)
             further = {
                 "droppedAttributesCount": span.dropped_attributes,
                 "events": [
@@ -289,6 +295,11 @@ def _make_span_processor(framework: str) -> Any:
             to._finish(key, span.attributes or {}, name=span.name, end=span.end_time, error=error, further=further)
 
     return Processor()
+
+
+def _is_tool(attributes: Mapping[str, Any]) -> bool:
+    kinds = (attributes.get("gen_ai.operation.name"), attributes.get("openinference.span.kind"))
+    return "execute_tool" in kinds or "TOOL" in kinds
 
 
 def _key(context: Any) -> str | None:

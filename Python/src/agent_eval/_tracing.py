@@ -11,6 +11,7 @@ import contextvars
 import json
 import os
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -66,7 +67,7 @@ class Trace(Run):
         self._lock = threading.Lock()
         # Ids of this trace for the framework's, of what began; the root has that of None.
         self._ids: dict[str | None, str] = {None: f"{1:016x}"}
-        self._begun: dict[str, tuple[str, str | None, int]] = {}
+        self._begun: dict[str, tuple[str, str | None, int, int]] = {}
         self._spans: list[str] = []
         self._bytes = 0
         self._lost: dict[str, int] = {}
@@ -100,9 +101,20 @@ class Trace(Run):
         with self._lock:
             if len(self._ids) <= _MOST_SPANS:
                 self._ids.setdefault(key, f"{len(self._ids) + 1:016x}")
-                self._begun[key] = (name, parent if parent in self._ids else None, start or time.time_ns())
+                within = parent if parent in self._ids else None
+                self._begun[key] = (name, within, start or time.time_ns(), id(sys.exc_info()[1]))
                 return
         self._lack(f"more than {_MOST_SPANS} spans")
+
+    def _broken_by(self, key: str) -> str | None:
+        """The exception that ends what began, where its framework says nothing of that: of cancelling most do not.
+
+        It is the one that is handled now and was not when it began: an agent may run in a handler of its own.
+        """
+        with self._lock:
+            begun = self._begun.get(key)
+        error = sys.exc_info()[1]
+        return None if begun is None or error is None or id(error) == begun[3] else type(error).__name__
 
     def _finish(
         self,
@@ -119,7 +131,7 @@ class Trace(Run):
             begun = self._begun.pop(key, None)
         if begun is None:
             return
-        known, parent, start = begun
+        known, parent, start, _ = begun
         span: dict[str, Any] = {
             "traceId": f"{1:032x}",
             "spanId": self._ids[key],
@@ -164,7 +176,7 @@ class Trace(Run):
 
     def _write(self, error: BaseException | None) -> None:
         """Makes the log. What began and has not ended stands in it as a step of which nothing is known."""
-        for key, (name, _, _) in list(self._begun.items()):
+        for key, (name, *_) in list(self._begun.items()):
             self._lack(f"{name} began, and nothing tells its end")
             self._finish(key, {"openinference.span.kind": "CHAIN"})
         if not self._spans:
