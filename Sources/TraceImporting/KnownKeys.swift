@@ -66,7 +66,7 @@ struct MessageKeys: Sendable {
     (self.assistant, self.tool) = (assistant + all, tool + all)
   }
 
-  subscript(role: ParsedMessage.Role) -> KnownKeys {
+  subscript(role: ReadMessage.Role) -> KnownKeys {
     switch role {
     case .system, .other: system
     case .user: user

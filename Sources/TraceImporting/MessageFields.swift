@@ -52,23 +52,24 @@ struct MessageFields {
   /// Reads what messages of every format share: role, content, and the members that have no meaning
   /// here. `taken` are those that the format's own reader takes; content that is more than text is
   /// kept as it stood. `known` are all that the format has, beside role and content.
-  func message(taking taken: [String], known: MessageKeys) throws(ImportError) -> ParsedMessage {
+  func message(taking taken: [String], known: MessageKeys) throws(ImportError) -> ReadMessage {
     guard let roleName = self["role"]?.stringValue else {
       throw ImportError(.wrongShape(expected: "a message with a role"), at: pointer)
     }
-    var message = ParsedMessage(
-      role: Self.role(roleName), roleName: roleName, pointer: pointer, raw: .object(object),
-      content: try MessageContent(object["content"], at: pointer))
+    let content = try MessageContent(object["content"], at: pointer)
+    var message = ReadMessage(
+      role: Self.role(roleName), roleName: roleName, pointer: pointer, raw: .object(object))
+    message.take(content)
     message.extra = without(["role", "content"] + taken)
-    message.extra["content"] = message.content.original
+    message.extra["content"] = content.original
     if message.role == .other { message.unread.append(pointer.appending("role")) }
     message.unread += unread(but: known[message.role])
     // What a tool gave back is data, whatever its form.
-    if message.role != .tool { message.unread += message.content.unread }
+    if message.role != .tool { message.unread += content.unread }
     return message
   }
 
-  private static func role(_ name: String) -> ParsedMessage.Role {
+  private static func role(_ name: String) -> ReadMessage.Role {
     switch name {
     case "system", "developer": .system
     case "user": .user
@@ -83,13 +84,13 @@ struct MessageFields {
   /// - Throws: ``ImportError`` where there is none, or more than a log of one run is meant for.
   static func messages(
     _ elements: [JSONValue], at pointer: JSONPointer,
-    reading read: (MessageFields) throws(ImportError) -> ParsedMessage
-  ) throws(ImportError) -> [ParsedMessage] {
+    reading read: (MessageFields) throws(ImportError) -> ReadMessage
+  ) throws(ImportError) -> [ReadMessage] {
     guard !elements.isEmpty else { throw ImportError(.noMessages, at: pointer) }
     guard elements.count <= ImportLimits.messageLimit else {
       throw ImportError(.tooManyMessages(limit: ImportLimits.messageLimit), at: pointer)
     }
-    var messages: [ParsedMessage] = []
+    var messages: [ReadMessage] = []
     for (place, element) in elements.placed(at: pointer) {
       messages.append(try read(try MessageFields(element, at: place)))
     }
@@ -97,44 +98,34 @@ struct MessageFields {
   }
 }
 
-extension ParsedMessage {
-  /// Adds a call, and the places in it where its name, its arguments or another call may stand.
-  mutating func add(_ call: ParsedCall, of fields: MessageFields, known: KnownKeys) {
+extension ReadMessage {
+  /// Takes in the content of a message of the chat interface.
+  mutating func take(_ content: MessageContent) {
+    texts = content.text.map { [$0] } ?? []
+    parts = content.parts
+  }
+
+  /// Adds a call from its parts as they stood, and the places in it where its name, its arguments or another call may
+  /// stand.
+  ///
+  /// - Parameter isText: whether arguments that are text are just that.
+  mutating func addCall(
+    name: JSONValue?, arguments: JSONValue?, id: JSONValue?, isText: Bool = false,
+    of fields: MessageFields, known: KnownKeys
+  ) {
+    var call = GraphCall(
+      name: name?.stringValue ?? "", input: .there(arguments ?? .null), id: id?.stringValue)
+    if call.name.isEmpty {
+      call.problem = "a call without a name"
+    } else if !isText, arguments ?? .null == .null {
+      call.problem = "a call of \(call.name) without arguments"
+    }
+    if !isText { call.readArguments() }
     calls.append(call)
     let unread = fields.unread(but: known)
     self.unread += unread
-    if call.lacksPart, unread.isEmpty { self.unread.append(fields.pointer) }
-  }
-}
-
-extension ParsedCall {
-  /// A call from its parts as they stood.
-  ///
-  /// Arguments that are text are read as JSON, as chat-completion interfaces send them; any other
-  /// value is taken as it is. What cannot be read stays as it stood, with the problem named.
-  ///
-  /// - Parameter isText: whether arguments that are text are just that.
-  init(name: JSONValue?, arguments: JSONValue?, id: JSONValue?, isText: Bool = false) {
-    self.name = name?.stringValue ?? ""
-    providerCallId = id?.stringValue
-    input = arguments ?? .null
-    problem = nil
-    lacksPart = self.name.isEmpty || arguments == nil
-    if self.name.isEmpty { problem = "a call without a name" }
-    if isText { return }
-    switch input {
-    case .null:
-      problem = problem ?? "a call of \(self.name) without arguments"
-    case .string(let text):
-      do throws(JSONError) {
-        input = try JSONValue(parsing: Array(text.utf8), options: SourceDocument.options)
-      } catch {
-        problem = problem ?? "arguments of \(self.name) that are not JSON: \(error)"
-      }
-    case .bytes:
-      problem = problem ?? "arguments of \(self.name) that are not JSON"
-    default: break
-    }
+    let lacksPart = call.name.isEmpty || arguments == nil
+    if lacksPart, unread.isEmpty { self.unread.append(fields.pointer) }
   }
 }
 

@@ -171,7 +171,7 @@ enum AdkSessions: FormatAdapter {
       $0["functionResponse"] != nil || $0["function_response"] != nil
     }
     let isUser = speaker == "user" && (author != nil || !holdsResults)
-    let role: ParsedMessage.Role = isUser ? .user : holdsResults ? .tool : .assistant
+    let role: ReadMessage.Role = isUser ? .user : holdsResults ? .tool : .assistant
     var message = ReadMessage(
       role: role, roleName: "\(role)", pointer: event.pointer, raw: .object(event.object))
     if speaker == nil || isUnread { message.unread.append(event.pointer) }

@@ -40,11 +40,10 @@ enum AgentDojo: FormatAdapter {
     return [SourceRun(index: nil, try run(try MessageFields(value, at: JSONPointer())))]
   }
 
-  private static func run(_ fields: MessageFields) throws(ImportError) -> ParsedRun {
-    var run = ParsedRun(
-      format: .agentDojo,
-      messages: try MessageFields.messages(
-        try fields.list("messages"), at: fields.pointer.appending("messages"), reading: message))
+  private static func run(_ fields: MessageFields) throws(ImportError) -> CallGraph {
+    let messages = try MessageFields.messages(
+      try fields.list("messages"), at: fields.pointer.appending("messages"), reading: message)
+    var run = CallGraph(benchmark: .agentDojo, messages: messages)
     run.agentName = fields["pipeline_name"]?.stringValue
     for member in fields.without(["messages"]) {
       switch member.value {
@@ -53,8 +52,7 @@ enum AgentDojo: FormatAdapter {
       default: run.labels[member.key] = member.value
       }
     }
-    run.mayCallInTexts = false
-    run.ending = ending(of: run.messages, error: reason(fields))
+    run.ending = ending(of: messages, error: reason(fields))
     run.unread = fields.unread(but: Keys.run)
     return run
   }
@@ -64,7 +62,7 @@ enum AgentDojo: FormatAdapter {
     fields["error"].flatMap { $0 != "" ? $0 : JSONValue?.none }
   }
 
-  private static func ending(of messages: [ParsedMessage], error: JSONValue?) -> ParsedEnding? {
+  private static func ending(of messages: [ReadMessage], error: JSONValue?) -> ParsedEnding? {
     if error != nil {
       return ParsedEnding(
         reason: .toolFailure, detail: StopDetail.error, field: JSONPointer(tokens: ["error"]))
@@ -77,23 +75,27 @@ enum AgentDojo: FormatAdapter {
       ? ParsedEnding(reason: .success, detail: StopDetail.finalAnswer) : nil
   }
 
-  private static func message(_ fields: MessageFields) throws(ImportError) -> ParsedMessage {
+  private static func message(_ fields: MessageFields) throws(ImportError) -> ReadMessage {
     var message = try fields.message(taking: ["tool_calls", "error"], known: Keys.messages)
     switch message.role {
     case .assistant:
       for (place, value) in try fields.elements("tool_calls") {
         let call = try MessageFields(value, at: place)
-        message.add(
-          ParsedCall(name: call["function"], arguments: call.object["args"], id: call["id"]),
-          of: call, known: Keys.call)
+        message.addCall(
+          name: call["function"], arguments: call.object["args"], id: call["id"], of: call,
+          known: Keys.call)
       }
     case .tool:
-      message.result = ParsedResult(
-        providerCallId: fields["tool_call_id"]?.stringValue,
-        tool: fields["tool_call"]?["function"]?.stringValue,
-        data: message.content.text ?? fields.object["content"] ?? .null, error: reason(fields))
+      let error = reason(fields)
+      message.results = [
+        GraphResult(
+          id: fields["tool_call_id"]?.stringValue,
+          tool: fields["tool_call"]?["function"]?.stringValue,
+          data: .there(error ?? message.text ?? fields.object["content"] ?? .null),
+          status: error == nil ? .ok : .error, pointer: fields.pointer)
+      ]
       // A failed call's event holds the error; what else the tool said stands beside it.
-      if message.result?.error != nil { message.extra["content"] = fields["content"] }
+      if error != nil { message.extra["content"] = fields["content"] }
       if let call = fields["tool_call"] {
         let place = fields.pointer.appending("tool_call")
         message.unread += try MessageFields(call, at: place).unread(but: Keys.call)

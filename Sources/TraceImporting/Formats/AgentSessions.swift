@@ -71,7 +71,7 @@ extension CallGraph {
 extension ReadMessage {
   /// A message that a line says, with its parts or its text.
   init(
-    _ role: ParsedMessage.Role, _ content: JSONValue?, of line: JSONValue, at pointer: JSONPointer,
+    _ role: ReadMessage.Role, _ content: JSONValue?, of line: JSONValue, at pointer: JSONPointer,
     time: Timestamp? = nil
   ) {
     self.init(role: role, roleName: "\(role)", pointer: pointer, raw: line)

@@ -168,7 +168,7 @@ enum Atif: FormatAdapter {
     guard let source = step["source"]?.stringValue else {
       throw ImportError(.wrongShape(expected: "a step with a source"), at: step.pointer)
     }
-    let role: ParsedMessage.Role =
+    let role: ReadMessage.Role =
       switch source {
       case "agent": .assistant
       case "user": .user

@@ -91,7 +91,7 @@ enum GeminiCli: FormatAdapter {
 
   private static func items(of fields: MessageFields) throws(ImportError) -> [GraphItem] {
     let type = fields["type"]?.stringValue ?? ""
-    let role: ParsedMessage.Role =
+    let role: ReadMessage.Role =
       switch type {
       case "user": .user
       case "gemini", "model", "assistant": .assistant

@@ -92,9 +92,7 @@ enum OpenAIMessages: FormatAdapter {
   private static func carriedOrRun(
     _ value: JSONValue, at pointer: JSONPointer
   ) throws(ImportError) -> any EventSource {
-    try CarriedRun.find(in: value, at: pointer) { value, pointer throws(ImportError) in
-      CallGraph(try run(value, at: pointer))
-    }
+    try CarriedRun.find(in: value, at: pointer, else: run)
   }
 
   /// A file that is one list of messages.
@@ -111,7 +109,7 @@ enum OpenAIMessages: FormatAdapter {
       guard lines.count <= ImportLimits.messageLimit else {
         throw ImportError(.tooManyMessages(limit: ImportLimits.messageLimit))
       }
-      var messages: [ParsedMessage] = []
+      var messages: [ReadMessage] = []
       for line in lines {
         let pointer = JSONPointer(tokens: [String(line.index)])
         messages.append(try message(try MessageFields(try line.content.get(), at: pointer)))
@@ -123,7 +121,7 @@ enum OpenAIMessages: FormatAdapter {
   /// One run: a list, an object that holds one, or a τ-bench result.
   private static func run(
     _ value: JSONValue, at pointer: JSONPointer
-  ) throws(ImportError) -> ParsedRun {
+  ) throws(ImportError) -> CallGraph {
     if let elements = value.arrayValue {
       return finished(
         try MessageFields.messages(elements, at: pointer, reading: message), extra: [:])
@@ -145,16 +143,17 @@ enum OpenAIMessages: FormatAdapter {
   ///
   /// Where it ends in calls, what became of them is not told.
   private static func finished(
-    _ messages: [ParsedMessage], extra: JSONObject, unread: [JSONPointer] = []
-  ) -> ParsedRun {
-    var run = ParsedRun(format: .openAIMessages, messages: messages)
+    _ messages: [ReadMessage], extra: JSONObject, unread: [JSONPointer] = []
+  ) -> CallGraph {
+    var run = CallGraph(format: .openAIMessages, messages: messages)
+    run.tellFates()
     run.extra = extra
     run.unread = unread
-    run.endsInCalls = false
-    if let last = messages.last, last.isAssistantText || last.refusal != nil {
-      run.ending =
-        last.refusal.map { ParsedEnding(reason: .blocked, detail: $0) }
-        ?? (extra.isOver ? FinishWord.ending(ofText: last.finish ?? extra.finish) : nil)
+    guard case .reply(let last)? = run.items.last, last.calls.isEmpty else { return run }
+    if let refusal = last.refusal {
+      run.ending = ParsedEnding(reason: .blocked, detail: refusal)
+    } else if last.isText, extra.isOver {
+      run.ending = FinishWord.ending(ofText: last.finish ?? extra.finish)
       // What may be a call is no answer by its form.
       if run.ending?.isByForm == true, !last.unread.isEmpty { run.ending = nil }
     }
@@ -162,7 +161,7 @@ enum OpenAIMessages: FormatAdapter {
   }
 
   /// Reads one message.
-  static func message(_ fields: MessageFields) throws(ImportError) -> ParsedMessage {
+  static func message(_ fields: MessageFields) throws(ImportError) -> ReadMessage {
     var message = try fields.message(taking: [], known: Keys.messages)
     switch message.role {
     case .assistant:
@@ -172,15 +171,18 @@ enum OpenAIMessages: FormatAdapter {
         message.unread.append(fields.pointer.appending("usage"))
       }
       if let refusal = declined(message) {
-        message.content.text = refusal
-        message.content.parts = [["type": "text", "text": refusal]]
+        (message.texts, message.parts) = ([], [])
+        message.add(text: refusal)
       }
       message.isRefusal = declined(message) != nil
       message.finish = (fields["finish_reason"] ?? fields["stop_reason"])?.stringValue
     case .tool:
-      message.result = ParsedResult(
-        providerCallId: fields["tool_call_id"]?.stringValue, tool: fields["name"]?.stringValue,
-        data: fields.object["content"] ?? .null, isTold: false)
+      message.results = [
+        GraphResult(
+          id: fields["tool_call_id"]?.stringValue, tool: fields["name"]?.stringValue,
+          data: .there(fields.object["content"] ?? .null), status: .returned,
+          pointer: fields.pointer)
+      ]
       message.extra["content"] = nil
     default: break
     }
@@ -188,7 +190,7 @@ enum OpenAIMessages: FormatAdapter {
   }
 
   private static func readCalls(
-    of fields: MessageFields, into message: inout ParsedMessage
+    of fields: MessageFields, into message: inout ReadMessage
   ) throws(ImportError) {
     for (place, value) in try fields.elements("tool_calls") {
       try read(try MessageFields(value, at: place), into: &message)
@@ -198,21 +200,20 @@ enum OpenAIMessages: FormatAdapter {
     // The older key and the newer one: the same call twice, or two.
     guard message.calls.isEmpty else { return message.unread.append(place) }
     let call = try MessageFields(value, at: place)
-    message.add(
-      ParsedCall(name: call["name"], arguments: call.object["arguments"], id: nil), of: call,
+    message.addCall(
+      name: call["name"], arguments: call.object["arguments"], id: nil, of: call,
       known: Keys.function)
   }
 
   private static func read(
-    _ call: MessageFields, into message: inout ParsedMessage
+    _ call: MessageFields, into message: inout ReadMessage
   ) throws(ImportError) {
     let type = call["type"]?.stringValue
     let isTyped = call["type"] != nil
     if let custom = call["custom"], custom.objectValue != nil, type == "custom" {
       let inner = try MessageFields(custom, at: call.pointer.appending("custom"))
-      message.add(
-        ParsedCall(
-          name: inner["name"], arguments: inner.object["input"], id: call["id"], isText: true),
+      message.addCall(
+        name: inner["name"], arguments: inner.object["input"], id: call["id"], isText: true,
         of: call, known: Keys.customCall)
       message.unread += inner.unread(but: Keys.custom)
       return
@@ -224,15 +225,14 @@ enum OpenAIMessages: FormatAdapter {
       if let other = call.object["args"], other != arguments {
         message.unread.append(call.pointer.appending("args"))
       }
-      message.add(
-        ParsedCall(name: call["name"], arguments: arguments, id: call["id"]), of: call,
+      message.addCall(
+        name: call["name"], arguments: arguments, id: call["id"], of: call,
         known: Keys.plainCall)
       return
     }
     let function = call["function"]
-    message.add(
-      ParsedCall(
-        name: function?["name"], arguments: function?.objectValue?["arguments"], id: call["id"]),
+    message.addCall(
+      name: function?["name"], arguments: function?.objectValue?["arguments"], id: call["id"],
       of: call, known: Keys.functionCall)
     if isTyped, type != "function" { message.unread.append(call.pointer.appending("type")) }
     if let function, function.objectValue != nil {
@@ -242,9 +242,9 @@ enum OpenAIMessages: FormatAdapter {
   }
 
   /// How the model declined to answer, in the field that the interface has for it.
-  private static func declined(_ message: ParsedMessage) -> JSONValue? {
+  private static func declined(_ message: ReadMessage) -> JSONValue? {
     guard message.calls.isEmpty, let refusal = message.raw["refusal"]?.stringValue,
-      !refusal.isEmpty, message.content.text == nil || message.content.text == .string(refusal)
+      !refusal.isEmpty, message.text == nil || message.text == .string(refusal)
     else { return nil }
     return .string(refusal)
   }

@@ -87,7 +87,7 @@ enum OpenCode: AgentSessions {
     into graph: inout CallGraph
   ) {
     let info = line["info"] ?? .null
-    let role: ParsedMessage.Role = info["role"] == "user" ? .user : .assistant
+    let role: ReadMessage.Role = info["role"] == "user" ? .user : .assistant
     graph.ending = nil
     var message = ReadMessage(
       role, nil, of: line, at: pointer, time: info["time"]?["created"]?.sessionTime)

@@ -180,7 +180,7 @@ private struct OpenHandsReader {
   }
 
   private func message(
-    _ role: ParsedMessage.Role, _ roleName: String, _ text: JSONValue?, _ event: JSONValue,
+    _ role: ReadMessage.Role, _ roleName: String, _ text: JSONValue?, _ event: JSONValue,
     _ pointer: JSONPointer
   ) -> ReadMessage {
     var message = ReadMessage(role: role, roleName: roleName, pointer: pointer, raw: event)

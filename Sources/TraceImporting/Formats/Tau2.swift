@@ -64,9 +64,9 @@ enum Tau2: FormatAdapter {
 
   private static func run(
     _ fields: MessageFields, in file: JSONObject
-  ) throws(ImportError) -> ParsedRun {
-    var run = ParsedRun(
-      format: .tau2,
+  ) throws(ImportError) -> CallGraph {
+    var run = CallGraph(
+      benchmark: .tau2,
       messages: withCallers(
         try MessageFields.messages(
           try fields.list("messages"), at: fields.pointer.appending("messages"), reading: message)))
@@ -81,7 +81,6 @@ enum Tau2: FormatAdapter {
     run.extra["task"] = file["tasks"]?.arrayValue?.first { task in
       fields["task_id"].map { task["id"] == $0 } ?? false
     }
-    run.mayCallInTexts = false
     run.ending = ending(fields["termination_reason"]?.stringValue, at: fields.pointer)
     run.unread = fields.unread(but: Keys.run)
     return run
@@ -104,10 +103,10 @@ enum Tau2: FormatAdapter {
       reason: stop, detail: detail, field: pointer.appending("termination_reason"))
   }
 
-  private static func message(_ fields: MessageFields) throws(ImportError) -> ParsedMessage {
+  private static func message(_ fields: MessageFields) throws(ImportError) -> ReadMessage {
     var message = try fields.message(
       taking: ["tool_calls", "requestor", "error"], known: Keys.messages)
-    message.timestamp = fields["timestamp"]?.stringValue.flatMap(Timestamp.init)
+    message.time = fields["timestamp"]?.stringValue.flatMap(Timestamp.init)
     switch message.role {
     case .assistant, .user:
       try readCalls(of: fields, into: &message)
@@ -116,15 +115,17 @@ enum Tau2: FormatAdapter {
       message.usage.outputTokens = fields["usage"]?["completion_tokens"]?.intValue
       message.usage.cost = fields["cost"]?.doubleValue
     case .tool:
-      message.result = ParsedResult(
-        providerCallId: fields["id"]?.stringValue, data: fields.object["content"] ?? .null)
-      if fields["error"]?.boolValue == true { message.result?.markFailed() }
+      message.results = [
+        GraphResult(
+          id: fields["id"]?.stringValue, data: .there(fields.object["content"] ?? .null),
+          status: fields["error"]?.boolValue == true ? .error : .ok, pointer: fields.pointer)
+      ]
       message.extra["content"] = nil
       message.caller = caller(fields["requestor"], speaker: .assistant)
       if !isKnown(fields["requestor"]) {
         message.unread.append(fields.pointer.appending("requestor"))
       }
-      message.isSeenByAgent = message.caller == nil
+      message.isShown = message.caller == nil
     default: break
     }
     return message
@@ -132,34 +133,34 @@ enum Tau2: FormatAdapter {
 
   /// A result that does not say who made its call is for whoever made the last one of that id: it is marked as
   /// not read all the same.
-  private static func withCallers(_ messages: [ParsedMessage]) -> [ParsedMessage] {
+  private static func withCallers(_ messages: [ReadMessage]) -> [ReadMessage] {
     var messages = messages
     var callers: [String: String?] = [:]
     for index in messages.indices {
       for call in messages[index].calls {
-        guard let id = call.providerCallId else { continue }
+        guard let id = call.id else { continue }
         let speaker = messages[index].role == .user ? "user" : nil
         callers[id] = .some(messages[index].caller ?? speaker)
       }
       guard messages[index].role == .tool, !messages[index].unread.isEmpty,
-        let id = messages[index].result?.providerCallId, let caller = callers[id]
+        let id = messages[index].results.first?.id, let caller = callers[id]
       else { continue }
       messages[index].caller = caller
-      messages[index].isSeenByAgent = caller == nil
+      messages[index].isShown = caller == nil
     }
     return messages
   }
 
   private static func readCalls(
-    of fields: MessageFields, into message: inout ParsedMessage
+    of fields: MessageFields, into message: inout ReadMessage
   ) throws(ImportError) {
     var requestor: JSONValue?
     for (index, value) in try fields.list("tool_calls").enumerated() {
       let place = fields.pointer.appending("tool_calls").appending(String(index))
       let call = try MessageFields(value, at: place)
-      message.add(
-        ParsedCall(name: call["name"], arguments: call.object["arguments"], id: call["id"]),
-        of: call, known: Keys.call)
+      message.addCall(
+        name: call["name"], arguments: call.object["arguments"], id: call["id"], of: call,
+        known: Keys.call)
       // One message has one caller: who speaks, and an agent where nobody is named.
       let named = call["requestor"] ?? (message.role == .user ? nil : "assistant")
       if named != .string(message.role == .user ? "user" : "assistant")
@@ -171,7 +172,7 @@ enum Tau2: FormatAdapter {
     }
     guard !message.calls.isEmpty else { return }
     message.caller = caller(requestor, speaker: message.role)
-    message.isSeenByAgent = message.caller == nil
+    message.isShown = message.caller == nil
   }
 
   private static func isKnown(_ requestor: JSONValue?) -> Bool {
@@ -179,7 +180,7 @@ enum Tau2: FormatAdapter {
   }
 
   /// `user` for the simulated user, `nil` for the agent. Who speaks counts where nobody is named.
-  private static func caller(_ requestor: JSONValue?, speaker: ParsedMessage.Role) -> String? {
+  private static func caller(_ requestor: JSONValue?, speaker: ReadMessage.Role) -> String? {
     switch requestor?.stringValue {
     case "user": "user"
     case "assistant": nil

@@ -14,33 +14,29 @@ enum TauBench {
 
   static func isRun(_ value: JSONValue) -> Bool { value["traj"] != nil }
 
-  static func run(_ fields: MessageFields) throws(ImportError) -> ParsedRun {
-    var run = ParsedRun(
-      format: .openAIMessages,
-      messages: try MessageFields.messages(
-        try fields.list("traj"), at: fields.pointer.appending("traj"), reading: message))
+  static func run(_ fields: MessageFields) throws(ImportError) -> CallGraph {
+    let messages = try MessageFields.messages(
+      try fields.list("traj"), at: fields.pointer.appending("traj"), reading: message)
+    var run = CallGraph(benchmark: .openAIMessages, messages: messages)
     let labels = ["task_id", "trial", "reward"]
     run.labels = JSONObject(labels.compactMap { key in fields[key].map { (key, $0) } })
     run.extra = fields.without(["traj"] + labels)
-    run.mayCallInTexts = false
-    run.ending = ending(of: run.messages)
+    run.ending = ending(of: messages)
     run.unread = fields.unread(but: keys)
     return run
   }
 
   /// A result that begins with `Error` is one (tau_bench/envs/base.py).
-  private static func message(_ fields: MessageFields) throws(ImportError) -> ParsedMessage {
+  private static func message(_ fields: MessageFields) throws(ImportError) -> ReadMessage {
     var message = try OpenAIMessages.message(fields)
-    message.result?.isTold = true
-    if let text = message.content.text?.stringValue, text.utf8.starts(with: "Error".utf8) {
-      message.result?.markFailed()
-    }
+    let isError = message.text?.stringValue?.utf8.starts(with: "Error".utf8) ?? false
+    for index in message.results.indices { message.results[index].status = isError ? .error : .ok }
     return message
   }
 
-  private static func ending(of messages: [ParsedMessage]) -> ParsedEnding {
+  private static func ending(of messages: [ReadMessage]) -> ParsedEnding {
     let saidStop = messages.contains { message in
-      message.role == .user && contains(stopWord, in: message.content.text)
+      message.role == .user && contains(stopWord, in: message.text)
     }
     if saidStop { return ParsedEnding(reason: .success, detail: "user_stop") }
     let lastCall = messages.last { !$0.calls.isEmpty }?.calls.last

@@ -57,7 +57,7 @@ enum GraphItem {
 
 /// A message to a model that is neither its own nor a tool's.
 struct GraphMessage: Hashable {
-  var role: ParsedMessage.Role
+  var role: ReadMessage.Role
   /// The role as the source calls it.
   var roleName: String
   /// All text of it.

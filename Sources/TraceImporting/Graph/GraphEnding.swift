@@ -61,7 +61,21 @@ enum FinishWord {
   }
 }
 
-extension ParsedEnding {
+/// How a run ended, by its format's rule.
+struct ParsedEnding: Hashable {
+  var reason: StopReason
+  var detail: String
+  /// The field of the source that says so, where it is one outside the messages.
+  var field: JSONPointer?
+
+  /// Whether nothing says so but the form of the last reply.
+  var isByForm: Bool {
+    reason == .success && detail == StopDetail.finalAnswer && field == nil
+  }
+
+  /// Whether it waits for a person: what was said last is a question, and no answer.
+  var waitsForPerson: Bool { reason == .blocked && detail == StopDetail.human }
+
   /// Whether it is the end that a refusal of a kind makes.
   func isRefusal(_ kind: String) -> Bool { reason == .blocked && detail == kind }
 }

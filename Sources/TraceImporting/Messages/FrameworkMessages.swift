@@ -104,7 +104,7 @@ enum PydanticMessages {
     } else {
       // A request is several messages: instructions, what the user says, what tools gave back.
       for (place, part) in parts.placed(at: pointer.appending("parts")) {
-        let role: ParsedMessage.Role =
+        let role: ReadMessage.Role =
           switch part["part_kind"]?.stringValue {
           case "system-prompt", "instructions": .system
           case let kind? where PydanticParts.settings.contains(kind): .system

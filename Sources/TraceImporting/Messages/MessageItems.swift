@@ -67,6 +67,7 @@ enum MessageItems {
     item.extra = message.extra
     item.unread = message.unread
     item.time = message.time
+    item.isShown = message.isShown
     // A call that a message of another role asks for is none that anybody knows.
     if !message.calls.isEmpty { item.unread.append(message.pointer) }
     return item

@@ -84,7 +84,7 @@ enum MessageReader {
   }
 
   /// The role that a word means; `nil` where it is none.
-  static func role(_ name: String) -> ParsedMessage.Role? {
+  static func role(_ name: String) -> ReadMessage.Role? {
     switch name {
     case "system", "developer", "SystemMessage": .system
     case "user", "human", "User", "HumanMessage", "USER": .user

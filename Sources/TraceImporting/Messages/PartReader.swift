@@ -385,26 +385,34 @@ enum CallReader {
     return (tool, input?["tool_args"] ?? [:])
   }
 
-  /// Arguments that are text are read as JSON, as chat interfaces send them; what cannot be read stays as it
-  /// stood, with the problem named.
+  /// A call from its parts.
+  ///
+  /// - Parameter isText: whether arguments that are text are just that.
   static func call(
     name: String?, input: JSONValue?, id: String?, isText: Bool = false
   ) -> GraphCall {
     let name = name ?? ""
     var call = GraphCall(name: name, input: input.map { Told(text: $0) } ?? .absent, id: id)
     if name.isEmpty { call.problem = "a call without a name" }
-    guard !isText, case .there(let value) = call.input else { return call }
-    switch value {
+    if !isText { call.readArguments() }
+    return call
+  }
+}
+
+extension GraphCall {
+  /// Reads arguments that are text as JSON, as chat interfaces send them; what cannot be read stays as it
+  /// stood, with the problem named.
+  mutating func readArguments() {
+    switch input.value {
     case .string(let text):
       do throws(JSONError) {
-        call.input = .there(try JSONValue(parsing: text, options: SourceDocument.options))
+        input = .there(try JSONValue(parsing: text, options: SourceDocument.options))
       } catch {
-        call.problem = call.problem ?? "arguments of \(name) that are not JSON: \(error)"
+        problem = problem ?? "arguments of \(name) that are not JSON: \(error)"
       }
-    case .bytes: call.problem = call.problem ?? "arguments of \(name) that are not JSON"
+    case .bytes: problem = problem ?? "arguments of \(name) that are not JSON"
     default: break
     }
-    return call
   }
 }
 

@@ -3,7 +3,16 @@ import AgentTrace
 /// One message of any interface or framework, read: its texts, calls and results, and where in it something
 /// stands that nobody read.
 struct ReadMessage {
-  var role: ParsedMessage.Role
+  enum Role: Hashable {
+    case system
+    case user
+    case assistant
+    case tool
+    /// A role without a meaning here; the message is part of what the model saw.
+    case other
+  }
+
+  var role: ReadMessage.Role
   /// The role as the source calls it.
   var roleName: String
   var pointer: JSONPointer
@@ -40,6 +49,10 @@ struct ReadMessage {
   var time: Timestamp?
   /// Who speaks, where the source names the agent.
   var author: String?
+  /// The simulated user who makes the calls, or made the one that is answered; `nil` means the agent.
+  var caller: String?
+  /// Whether the agent's model was shown it.
+  var isShown = true
   /// Whether a framework keeps it, whose agents may be tools with messages of their own elsewhere.
   var isFromFramework = false
   var extra: JSONObject = [:]
@@ -62,6 +75,9 @@ struct ReadMessage {
     texts.append(text)
     parts.append(["type": "text", "text": text])
   }
+
+  /// Whether this is an assistant's text without calls.
+  var isAssistantText: Bool { role == .assistant && calls.isEmpty && text != nil }
 
   /// Whether nothing at all was found in it.
   var isEmpty: Bool {
