@@ -92,8 +92,3 @@ extension String {
     }
   }
 }
-
-extension Unicode.Scalar {
-  /// The byte of a path that the character stands for; `nil` for every other character.
-  public var pathByte: UInt8? { PathText.byte(for: self) }
-}

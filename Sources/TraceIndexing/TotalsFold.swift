@@ -35,12 +35,7 @@ struct TotalsFold {
     }
   }
 
-  /// Takes in a decision.
-  mutating func apply(decision event: Event) {
-    apply(try? DecisionPayload(decoding: event.data), of: event)
-  }
-
-  /// Takes in a decision that was read already; `nil` where it cannot be read.
+  /// Takes in a decision; `nil` where it cannot be read.
   mutating func apply(_ payload: DecisionPayload?, of event: Event) {
     // One that cannot be read leaves the calls of its conversation behind as well.
     let (conversation, step) = (event.data["conversation"]?.intValue, event.step)

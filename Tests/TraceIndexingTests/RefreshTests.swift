@@ -106,7 +106,7 @@ struct RefreshTests {
       switch event.type {
       case .modelResult: fold.apply(modelResult: event.data)
       case .decision:
-        fold.apply(decision: event)
+        fold.apply(try? DecisionPayload(decoding: event.data), of: event)
       case .toolStarted, .toolResult: fold.apply(toCall: event)
       default: break
       }

@@ -107,55 +107,6 @@ public struct StepProgress: Sendable, Hashable {
     }
     return copy
   }
-
-  /// What the run does next, in a word: for reports and tests. The loop looks at the parts.
-  public var next: Next {
-    if isStopped { return .nothing }
-    if step == 0 { return .notes }
-    guard packet != nil else { return .context }
-    guard let decision else { return reply == nil ? .model : .decision }
-    switch decision {
-    case .invalid: return .context
-    case .askHuman: return isAnswered ? .step : .person
-    case .answer: return isAnswered ? .step : .stop
-    case .stop: return .stop
-    case .tool(let proposed):
-      if proposed.contains(where: { self[$0.callId].verdict == nil && !self[$0.callId].isOver }) {
-        return .verdicts
-      }
-      let open = proposed.filter { !self[$0.callId].isOver }
-      if open.contains(where: { self[$0.callId].lastVerdict?.status != .approvalRequired }) {
-        return .results
-      }
-      return open.isEmpty ? .step : .approval
-    }
-  }
-
-  /// What a run does next.
-  public enum Next: String, Sendable, Hashable, CaseIterable {
-    /// It reads its notes and begins with the first step.
-    case notes
-    /// A packet for the model, or a stop where another try is not allowed.
-    case context
-    /// The model is asked.
-    case model
-    /// The reply is read.
-    case decision
-    /// Calls wait for their verdicts.
-    case verdicts
-    /// Calls wait for their results.
-    case results
-    /// Calls wait for a person.
-    case approval
-    /// A question waits for its answer.
-    case person
-    /// The next step, or a stop that the end of this one makes due.
-    case step
-    /// The stop that the decision asks for.
-    case stop
-    /// The run stands still.
-    case nothing
-  }
 }
 
 /// What came of asking a model that plays a person.

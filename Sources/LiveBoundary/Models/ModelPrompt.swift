@@ -56,9 +56,6 @@ public struct ModelPrompt: Sendable, Hashable {
   public init(packet messages: [JSONValue], tools: [ToolDefinition] = []) {
     self.init(messages: messages.compactMap(Message.init(packet:)), tools: tools)
   }
-
-  /// The messages as a context packet holds them: each result in a message of the role `tool`.
-  public var packetMessages: [JSONValue] { messages.flatMap(\.packetMessages) }
 }
 
 // MARK: - Packets
@@ -74,22 +71,6 @@ extension ModelPrompt.Message {
     let parts = (message["content"]?.arrayValue ?? []).compactMap(ModelPrompt.Part.init(packet:))
     guard !parts.isEmpty else { return nil }
     self.init(role, parts)
-  }
-
-  fileprivate var packetMessages: [JSONValue] {
-    var messages: [JSONValue] = []
-    var others: [JSONValue] = []
-    for part in parts {
-      if case .result = part {
-        messages.append(["role": "tool", "content": [part.packetPart]])
-      } else {
-        others.append(part.packetPart)
-      }
-    }
-    if !others.isEmpty {
-      messages.append(["role": .string(role.rawValue), "content": .array(others)])
-    }
-    return messages
   }
 }
 
@@ -115,19 +96,6 @@ extension ModelPrompt.Part {
       if part["cite"] == true { data = .string("[\(id)] \(data.plainText)") }
       self = .result(id: id, data: data, isError: !status.hasSameUTF8(as: "ok"))
     default: return nil
-    }
-  }
-
-  fileprivate var packetPart: JSONValue {
-    switch self {
-    case .text(let text): return ["type": "text", "text": .string(text)]
-    case .reasoning(let block): return ["type": "reasoning", "block": .object(block)]
-    case .call(let id, let name, let input):
-      return ["type": "tool_call", "callId": .string(id), "name": .string(name), "input": input]
-    case .result(let id, let data, let isError):
-      var part: JSONObject = ["type": "tool_result", "callId": .string(id), "data": data]
-      if isError { part["status"] = "error" }
-      return .object(part)
     }
   }
 }

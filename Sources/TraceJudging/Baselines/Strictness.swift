@@ -14,15 +14,6 @@ enum Strictness {
   /// Neither could be shown.
   case unknown
 
-  /// What holds for the opposite statement.
-  var reversed: Strictness {
-    switch self {
-    case .looser: .stricter
-    case .stricter: .looser
-    default: self
-    }
-  }
-
   /// By whether each was shown to ask for at least what the other asks for.
   init(isAtLeast: Bool, isAtMost: Bool) {
     switch (isAtLeast, isAtMost) {
