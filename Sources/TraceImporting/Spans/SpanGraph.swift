@@ -291,7 +291,7 @@ struct SpanGraph {
       if let before, !models[before].isTold {
         models[before].foundCalls.append(call)
       } else {
-        history.orphans.append((number, call))
+        history.orphans[number] = call
       }
     }
   }

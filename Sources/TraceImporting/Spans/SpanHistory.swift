@@ -6,8 +6,8 @@ struct SpanHistory {
   private(set) var results: [(result: GraphResult, before: Int)] = []
   /// Calls that nobody asked for where it was seen: before which model's call they stand, with their text.
   private(set) var lost: [(calls: [GraphCall], before: Int, pointer: JSONPointer)] = []
-  /// Executions of calls that no reply asked for.
-  var orphans: [(execution: Int, call: GraphCall)] = []
+  /// Calls that no reply asked for, by the number of their execution.
+  var orphans: [Int: GraphCall] = [:]
   private var asked: Set<Int> = []
   private let executions: [SpanGraph.Execution]
 

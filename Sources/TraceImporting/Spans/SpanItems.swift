@@ -56,12 +56,12 @@ struct SpanItems {
       add(call.span.start, 2, .reply(reply(of: call)))
     }
     for (number, execution) in executions.enumerated() {
-      let orphan = history.orphans.first { $0.execution == number }
+      let orphan = history.orphans[number]
       if let orphan {
         var reply = GraphReply(agent: execution.agent, pointers: [execution.span.pointer])
         reply.isModelCall = false
         reply.isTold = false
-        reply.calls = [orphan.call]
+        reply.calls = [orphan]
         reply.time = execution.span.startTime
         reply.extra["source"] = "the tool's own span"
         add(execution.span.start, 3, .reply(reply))
