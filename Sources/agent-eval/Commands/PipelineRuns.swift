@@ -10,10 +10,11 @@ import TraceStorage
 /// What `record`, `resume` and `rollback` share where it is a pipeline that runs.
 enum PipelineRuns {
   /// What pipelines are run with.
-  static func means(
-    pausing: Cancellation, seed: Int?, isFixed: Bool, durability: LogWriter.Durability
+  private static func means(
+    pausing: Cancellation, seed: Int?, _ writing: WritingOptions
   ) -> PipelineMeans {
-    PipelineMeans(
+    let isFixed = writing.fixedClock
+    return PipelineMeans(
       makeTool: { makeTool($0, in: $1, cancellation: $2, isFixed: isFixed) },
       makeBoundary: RunTreeBoundaries.each,
       clock: { elapsed -> any RunClock in
@@ -21,7 +22,7 @@ enum PipelineRuns {
         return SystemClock(elapsedMicroseconds: elapsed)
       },
       identifiers: seed.map { SeededRunIDs(seed: $0) } ?? RandomRunIDs(), pausing: pausing,
-      logOptions: .init(durability: durability),
+      logOptions: .init(durability: writing.durability),
       secrets: { .inEnvironment(forPrograms: $0) })
   }
 
@@ -61,7 +62,7 @@ enum PipelineRuns {
 
   /// Prints events as they happen: a line each, and on a terminal what goes on beneath them. What the log held before
   /// is taken in and not printed.
-  static func printer(json: Bool) -> (past: (Event) -> Void, now: (Event) -> Void) {
+  private static func printer(json: Bool) -> Printer {
     guard !json else { return ({ _ in }, { _ in }) }
     var view = PipelineView(
       painter: Screen.painter, width: Screen.width, foldsElements: Screen.isTerminal)
@@ -72,6 +73,21 @@ enum PipelineRuns {
         if let progress = view.progress { Output.progress(progress) }
       }
     )
+  }
+
+  /// Takes in what the log held before, and prints what is new.
+  typealias Printer = (past: (Event) -> Void, now: (Event) -> Void)
+
+  /// What a pipeline comes to that a signal pauses.
+  static func recording(
+    _ writing: WritingOptions, seed: Int? = nil,
+    _ record: (PipelineMeans, Printer) async throws -> PipelineRecording
+  ) async throws -> PipelineRecording {
+    let pausing = Cancellation()
+    let listener = SignalListener(pausing)
+    defer { listener.stop() }
+    return try await record(
+      means(pausing: pausing, seed: seed, writing), printer(json: writing.json))
   }
 
   /// Says how a run went, and what comes next; exits with 1 where it did not end well.
@@ -154,15 +170,7 @@ struct Rollback: AsyncParsableCommand, Verb {
   @Flag(help: "Leave effects as they are of which nothing is declared that undoes them.")
   var leaveUndeclared = false
 
-  @Flag(
-    help: "Let time stand still but for scripted delays, so that the log is the same each time.")
-  var fixedClock = false
-
-  @Option(help: "What a log survives: none, process or sync.")
-  var durability = LogWriter.Durability.process
-
-  @Flag(help: "Print one JSON object at the end instead of the timeline.")
-  var json = false
+  @OptionGroup var writing: WritingOptions
 
   @OptionGroup(title: "Output options") var screen: ScreenOptions
 
@@ -171,18 +179,15 @@ struct Rollback: AsyncParsableCommand, Verb {
       throw ValidationError("\(log) is no pipeline's log; fork goes on from inside a run.")
     }
     let (definition, _) = try PipelineRuns.load(of: log, file: agent)
-    let pausing = Cancellation()
-    let listener = SignalListener(pausing)
-    defer { listener.stop() }
-    let print = PipelineRuns.printer(json: json)
-    let recording = try await PipelineRecording(
-      rollingBack: log, with: definition, to: to == "start" ? nil : to, by: by, reason: reason,
-      leavesUndeclared: leaveUndeclared,
-      PipelineRuns.means(
-        pausing: pausing, seed: nil, isFixed: fixedClock, durability: durability),
-      observePast: print.past, observe: { print.now($0) })
+    let recording = try await PipelineRuns.recording(writing) { means, print in
+      try await PipelineRecording(
+        rollingBack: log, with: definition, to: to == "start" ? nil : to, by: by, reason: reason,
+        leavesUndeclared: leaveUndeclared, means, observePast: print.past, observe: print.now)
+    }
     let isBack = recording.state.stop?.detail == "rolled_back"
-    if json || !isBack { return try PipelineRuns.report(recording, json: json) }
+    if writing.json || !isBack {
+      return try PipelineRuns.report(recording, json: writing.json)
+    }
     Output.line("log    \(Visible.line(recording.log))")
     Output.error("next   agent-eval resume \(ShellWord.path(recording.log))")
   }

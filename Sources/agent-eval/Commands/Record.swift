@@ -62,15 +62,7 @@ struct Record: AsyncParsableCommand, Verb {
   @Option(help: "A seed for the run's identifier, so that it is the same each time.")
   var seed: Int?
 
-  @Flag(
-    help: "Let time stand still but for scripted delays, so that the log is the same each time.")
-  var fixedClock = false
-
-  @Option(help: "What a log survives: none, process or sync.")
-  var durability = LogWriter.Durability.process
-
-  @Flag(help: "Print one JSON object at the end instead of the timeline.")
-  var json = false
+  @OptionGroup var writing: WritingOptions
 
   @OptionGroup var handing: HandingOptions
 
@@ -154,7 +146,7 @@ struct Record: AsyncParsableCommand, Verb {
     guard !command.isEmpty else {
       throw ValidationError("Say what to start: record --proxy -- COMMAND …")
     }
-    guard seed == nil, !fixedClock, !json else {
+    guard seed == nil, !writing.fixedClock, !writing.json else {
       throw ValidationError(
         "--seed, --fixed-clock and --json are for agents whose loop is here, not for --proxy.")
     }
@@ -198,7 +190,7 @@ struct Record: AsyncParsableCommand, Verb {
     try LiveBuild.require(for: "record --proxy")
     #if Live
       let code = try await ProxiedRecording(
-        command: command, upstreams: upstream, name: name, out: out, durability: durability,
+        command: command, upstreams: upstream, name: name, out: out, durability: writing.durability,
         replay: replay, guarding: try proxyGuard(), requiresComplete: requireComplete,
         callers: caller, main: main, answerFrom: answerFrom, isIsolated: isolate,
         otlp: handing.otlp
@@ -224,10 +216,10 @@ struct Record: AsyncParsableCommand, Verb {
     defer { listener.stop() }
     if definition.command != nil { return try await record(definition, goal, cancellation) }
     let clock: any RunClock =
-      fixedClock ? FixedClock() : SystemClock(cancellation: cancellation)
+      writing.fixedClock ? FixedClock() : SystemClock(cancellation: cancellation)
     let identifiers: any RunIDs = seed.map { SeededRunIDs(seed: $0) } ?? RandomRunIDs()
     let person = try people.person(for: &definition, cancellation)
-    let isFixed = fixedClock
+    let (isFixed, json) = (writing.fixedClock, writing.json)
     let files = RunFiles(output: out ?? Settings.here.out)
     let makeBoundary = RunTreeBoundaries.maker(
       person: person, memory: try memory.store(for: definition))
@@ -236,11 +228,11 @@ struct Record: AsyncParsableCommand, Verb {
       RunConditions(
         clock: clock, identifiers: identifiers, cancellation: cancellation,
         children: RunTreeBoundaries.children(
-          in: files.folder(of: definition.name), isFixed: isFixed, durability: durability,
+          in: files.folder(of: definition.name), isFixed: isFixed, durability: writing.durability,
           showsEvents: !json, cancellation, makeBoundary)))
     let request = AgentRecording.Request(
       goal: .string(goal), files: files, seed: seed,
-      logOptions: .init(durability: durability))
+      logOptions: .init(durability: writing.durability))
     var timeline = Timeline(painter: Screen.painter, width: Screen.width, isFull: Screen.isFull)
     var answer: String?
     let handed = HandedRuns(to: handing.otlp)
@@ -260,7 +252,7 @@ struct Record: AsyncParsableCommand, Verb {
   private func record(
     _ definition: AgentDefinition, _ goal: String, _ cancellation: Cancellation
   ) async throws {
-    guard seed == nil, !fixedClock, !json else {
+    guard seed == nil, !writing.fixedClock, !writing.json else {
       throw ValidationError(
         "This agent is a command: --seed, --fixed-clock and --json are for agents whose loop is here."
       )
@@ -285,7 +277,8 @@ struct Record: AsyncParsableCommand, Verb {
     request.observe = { event in
       LiveView.print(timeline.withLock { $0.lines(for: event) })
     }
-    let recording = try await CommandRuns.runner(durability: durability)(definition, request)
+    let recording = try await CommandRuns.runner(durability: writing.durability)(
+      definition, request)
     if !recording.isSuccess, !recording.errors.isEmpty {
       Output.error(Visible.lines(recording.errors).joined(separator: "\n"))
     }
@@ -308,19 +301,13 @@ struct Record: AsyncParsableCommand, Verb {
       )
     }
     let definition = try PipelineRuns.load(file)
-    let pausing = Cancellation()
-    let listener = SignalListener(pausing)
-    defer { listener.stop() }
     var request = PipelineRecording.Request(
       input: try PipelineRuns.input(input), files: RunFiles(output: out ?? Settings.here.out))
     request.seed = seed
-    let print = PipelineRuns.printer(json: json)
-    let recording = try await PipelineRecording(
-      of: definition, request,
-      PipelineRuns.means(
-        pausing: pausing, seed: seed, isFixed: fixedClock, durability: durability),
-      observe: { print.now($0) })
-    try PipelineRuns.report(recording, json: json)
+    let recording = try await PipelineRuns.recording(writing, seed: seed) { means, print in
+      try await PipelineRecording(of: definition, request, means, observe: print.now)
+    }
+    try PipelineRuns.report(recording, json: writing.json)
   }
 
   private func loadAgent() throws -> AgentDefinition {
@@ -332,7 +319,7 @@ struct Record: AsyncParsableCommand, Verb {
 
   /// - Parameter isJSON: whether the agent's answers are values.
   private func report(_ recording: AgentRecording, answer: String?, isJSON: Bool) throws {
-    guard json else {
+    guard writing.json else {
       Output.line("log    \(Visible.line(recording.log))")
       return try WhatWaits.lines(of: recording.log).forEach(Output.error)
     }

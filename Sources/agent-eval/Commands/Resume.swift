@@ -41,15 +41,7 @@ struct Resume: AsyncParsableCommand, Verb {
   @OptionGroup var people: PeopleOptions
   @OptionGroup var memory: MemoryOption
 
-  @Flag(
-    help: "Let time stand still but for scripted delays, so that the log is the same each time.")
-  var fixedClock = false
-
-  @Option(help: "What a log survives: none, process or sync.")
-  var durability = LogWriter.Durability.process
-
-  @Flag(help: "Print one JSON object at the end instead of the timeline.")
-  var json = false
+  @OptionGroup var writing: WritingOptions
 
   @OptionGroup(title: "Output options") var screen: ScreenOptions
 
@@ -57,16 +49,12 @@ struct Resume: AsyncParsableCommand, Verb {
   private func resumePipeline() async throws {
     try checkDeadlines()
     let (definition, _) = try PipelineRuns.load(of: log, file: agent)
-    let pausing = Cancellation()
-    let listener = SignalListener(pausing)
-    defer { listener.stop() }
-    let print = PipelineRuns.printer(json: json)
-    let recording = try await PipelineRecording(
-      resuming: log, with: definition,
-      PipelineRuns.means(
-        pausing: pausing, seed: nil, isFixed: fixedClock, durability: durability),
-      acceptsChanges: acceptChanges, observePast: print.past, observe: { print.now($0) })
-    try PipelineRuns.report(recording, json: json)
+    let recording = try await PipelineRuns.recording(writing) { means, print in
+      try await PipelineRecording(
+        resuming: log, with: definition, means, acceptsChanges: acceptChanges,
+        observePast: print.past, observe: print.now)
+    }
+    try PipelineRuns.report(recording, json: writing.json)
   }
 
   func run() async throws {
@@ -77,19 +65,20 @@ struct Resume: AsyncParsableCommand, Verb {
     let cancellation = Cancellation()
     let listener = SignalListener(cancellation)
     defer { listener.stop() }
-    let isFixed = fixedClock
+    let (isFixed, json) = (writing.fixedClock, writing.json)
     try checkDeadlines()
     let person = try people.person(for: &definition, cancellation)
     let store = try memory.store(for: definition)
     let makeBoundary = RunTreeBoundaries.maker(person: person, memory: store)
     var children = RunTreeBoundaries.children(
-      in: RunFiles.folder(ofLog: log), isFixed: isFixed, durability: durability, showsEvents: !json,
+      in: RunFiles.folder(ofLog: log), isFixed: isFixed, durability: writing.durability,
+      showsEvents: !json,
       cancellation, makeBoundary)
     children.acceptsChanges = acceptChanges
     let runner = children
     var request = RunResumption.Request(
       log: log, agent: definition, acceptsChanges: acceptChanges,
-      logOptions: .init(durability: durability),
+      logOptions: .init(durability: writing.durability),
       clock: { elapsed -> any RunClock in
         if isFixed { return FixedClock(elapsedMicroseconds: elapsed) }
         return SystemClock(elapsedMicroseconds: elapsed, cancellation: cancellation)
@@ -117,7 +106,7 @@ struct Resume: AsyncParsableCommand, Verb {
 
   /// Refuses to go on with a clock that stands still where that would let a call run on an approval that is over.
   private func checkDeadlines() throws {
-    guard fixedClock else { return }
+    guard writing.fixedClock else { return }
     let still = UTC.microsecondsSince1970(FixedClock(elapsedMicroseconds: 0).reading().time)
     guard
       let until = try PastDeadline.first(
@@ -129,7 +118,7 @@ struct Resume: AsyncParsableCommand, Verb {
   }
 
   private func report(_ resumption: RunResumption, _ again: MakingAgain) throws {
-    guard json else {
+    guard writing.json else {
       Output.line("log    \(Visible.line(resumption.log))")
       Output.error("again  \(Visible.line(again.line))")
       return try WhatWaits.lines(of: resumption.log).forEach(Output.error)
