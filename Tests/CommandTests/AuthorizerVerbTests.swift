@@ -2,7 +2,6 @@ import AgentTrace
 import Foundation
 import TestSupport
 import Testing
-import TraceStorage
 
 @Suite("Authorizers of a policy")
 struct AuthorizerVerbTests {
@@ -25,15 +24,8 @@ struct AuthorizerVerbTests {
     """
   }
 
-  private static func events(_ log: String) throws -> [Event] {
-    var reader = try LogReader(path: log)
-    var events: [Event] = []
-    while let event = try reader.next() { events.append(event) }
-    return events
-  }
-
   private static func verdicts(_ log: String) throws -> [String] {
-    try events(log).filter { $0.type == .policyDecision }.map {
+    try readLog(log).filter { $0.type == .policyDecision }.map {
       "\($0.data["status"]?.stringValue ?? "") \($0.data["reason"]?.stringValue ?? "")"
     }
   }
@@ -74,7 +66,7 @@ struct AuthorizerVerbTests {
     {
       #expect(verdict.hasPrefix(beginning), "\(verdict)")
     }
-    #expect(try Self.events(log).count { $0.type == .toolStarted } == 1)
+    #expect(try readLog(log).count { $0.type == .toolStarted } == 1)
     let asked = try #require(folder.text("asked")).split(separator: "\n")
     #expect(asked.count == 6)
     let first = try JSONValue(parsing: Array(asked[0].utf8))
@@ -196,7 +188,7 @@ struct AuthorizerVerbTests {
           $0.method == "POST" && $0.target == "/access/v1/evaluation"
             && $0.header("Authorization") == "Bearer \(key)"
         })
-      for event in try Self.events(log) {
+      for event in try readLog(log) {
         #expect(!CanonicalJSON.string(.object(event.data), form: .plain).contains(key))
       }
       try await Binary.run(

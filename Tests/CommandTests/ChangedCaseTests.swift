@@ -137,10 +137,7 @@ struct ChangedCaseTests {
       status: nil)
     let log = try #require(
       folder.listing.first { $0.hasPrefix(runs + "/") && $0.hasSuffix(".jsonl.gz") }, "\(outcome)")
-    var reader = try LogReader(path: folder.path(log))
-    var events: [Event] = []
-    while let event = try reader.next() { events.append(event) }
-    return (log, events)
+    return (log, try readLog(folder.path(log)))
   }
 
   private static func again(

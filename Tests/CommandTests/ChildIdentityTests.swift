@@ -32,17 +32,10 @@ private struct Pair {
   func logs(_ runs: String = "runs") throws -> (roots: [String], children: [String]) {
     var found: (roots: [String], children: [String]) = ([], [])
     for log in try LogFiles.all(below: folder.path(runs)) {
-      let isChild = ParentRun.isCall(try events(log).first?.data["parent"])
+      let isChild = ParentRun.isCall(try readLog(log).first?.data["parent"])
       if isChild { found.children.append(log) } else { found.roots.append(log) }
     }
     return found
-  }
-
-  func events(_ log: String) throws -> [Event] {
-    var reader = try LogReader(path: log)
-    var events: [Event] = []
-    while let event = try reader.next() { events.append(event) }
-    return events
   }
 
   /// All bytes below a folder, by name.
@@ -106,7 +99,7 @@ struct ChildIdentityTests {
     #expect(pair.effects == "")
     // Its start is not recorded: whoever goes on would take the log for its own.
     let root = try #require(try pair.logs().roots.first)
-    #expect(try !pair.events(root).contains { $0.type == .toolStarted })
+    #expect(try !readLog(root).contains { $0.type == .toolStarted })
     // Nor does going on take it.
     let again = try await pair.run(["resume", root, "--agent", "root.yaml"], status: nil)
     #expect(again.status != 0 && again.errors.contains(name), "\(again)")
@@ -121,7 +114,7 @@ struct ChildIdentityTests {
   private func dead(_ pair: Pair) async throws -> String {
     try await pair.record()
     let log = try pair.logs().roots[0]
-    let events = try pair.events(log)
+    let events = try readLog(log)
     try FileManager.default.removeItem(atPath: log)
     let writer = try LogWriter(creating: log)
     for event in events {
@@ -220,7 +213,7 @@ struct ChildInheritanceTests {
         model: {script: [{call: {tool: pay, input: {}}}, {answer: paid}]}
         """)
     try await pair.record(status: 1)
-    let events = try pair.events(try #require(try pair.logs().children.first))
+    let events = try readLog(try #require(try pair.logs().children.first))
     let started = try #require(events.first?.data["policyContext"])
     #expect(started["actorId"] == (said.contains("guest") ? "guest" : nil))
     #expect(started["tenantId"] == (said.contains("acme") ? "acme" : nil))
@@ -276,7 +269,7 @@ struct ChildInheritanceTests {
     let logs = try pair.logs()
     #expect(logs.children.count == 2)
     for log in logs.roots + logs.children {
-      for event in try pair.events(log) {
+      for event in try readLog(log) {
         let line = CanonicalJSON.string(.object(event.data))
         for secret in ["ORD-123456", "ORD-654321", "zU8q-Lr44pTw"] {
           #expect(!line.contains(secret), "\(log): \(line)")
@@ -318,7 +311,7 @@ struct ChildInheritanceTests {
     try await pair.run(["approve", log, "get", "--by", "ana"])
     try await pair.run(["resume", log, "--agent", "root.yaml", "--fixed-clock"])
     for log in try pair.logs().children {
-      for event in try pair.events(log) {
+      for event in try readLog(log) {
         #expect(!CanonicalJSON.string(.object(event.data)).contains("ORD-123456"))
       }
     }

@@ -130,12 +130,7 @@ private struct Clerk {
     }
   }
 
-  func events() throws -> [Event] {
-    var reader = try LogReader(path: log)
-    var events: [Event] = []
-    while let event = try reader.next() { events.append(event) }
-    return events
-  }
+  func events() throws -> [Event] { try readLog(log) }
 
   /// The calls of which nobody knows whether they had their effect: the last that is said of them is
   /// that they were started.

@@ -4,7 +4,6 @@
   import Foundation
   import TestSupport
   import Testing
-  import TraceStorage
 
   @Suite("Decisions of live models")
   struct LiveDecisionTests {
@@ -27,19 +26,12 @@
       """
     }
 
-    private static func events(_ log: String) throws -> [Event] {
-      var reader = try LogReader(path: log)
-      var events: [Event] = []
-      while let event = try reader.next() { events.append(event) }
-      return events
-    }
-
     /// Verified, and made again without the provider.
     private static func check(in folder: TemporaryFolder) async throws -> [Event] {
       for arguments in [["verify", "run.jsonl.gz"], ["replay", "run.jsonl.gz", "--reexecute"]] {
         try await Binary.run(arguments, in: folder.path)
       }
-      return try events(folder.path("run.jsonl.gz"))
+      return try readLog(folder.path("run.jsonl.gz"))
     }
 
     private static func kinds(_ events: [Event]) -> [String] {

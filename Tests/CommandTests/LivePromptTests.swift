@@ -4,19 +4,11 @@
   import Foundation
   import TestSupport
   import Testing
-  import TraceStorage
 
   /// What a live model is told, in each dialect: instructions with values put in, turns as examples, what it meant to do
   /// and what it made of its results.
   @Suite("Prompts of live models")
   struct LivePromptTests {
-    private static func events(_ log: String) throws -> [Event] {
-      var reader = try LogReader(path: log)
-      var events: [Event] = []
-      while let event = try reader.next() { events.append(event) }
-      return events
-    }
-
     private static func agent(_ provider: FakeProvider, _ dialect: Dialect, streams: Bool) -> String
     {
       """
@@ -92,7 +84,7 @@
       #expect(bodies[3].contains("It is three times three."))
 
       let log = folder.path("run.jsonl.gz")
-      let events = try Self.events(log)
+      let events = try readLog(log)
       let purposes = events.filter { $0.type == .modelResult }.map {
         $0.data["purpose"]?.stringValue ?? "-"
       }

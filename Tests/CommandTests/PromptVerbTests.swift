@@ -2,20 +2,12 @@ import AgentTrace
 import Foundation
 import TestSupport
 import Testing
-import TraceStorage
 
 @Suite("Instructions that name what a run is about")
 struct PromptVerbTests {
-  private static func events(_ log: String) throws -> [Event] {
-    var reader = try LogReader(path: log)
-    var events: [Event] = []
-    while let event = try reader.next() { events.append(event) }
-    return events
-  }
-
   /// The first message of each packet.
   private static func instructions(_ log: String) throws -> [String] {
-    try events(log).filter { $0.type == .contextBuilt }.map {
+    try readLog(log).filter { $0.type == .contextBuilt }.map {
       $0.data["prompt"]?["messages"]?[0]?["content"]?[0]?["text"]?.stringValue ?? ""
     }
   }
@@ -58,7 +50,7 @@ struct PromptVerbTests {
     let log = folder.path("run.jsonl.gz")
     #expect(try Self.instructions(log) == ["<\(said)>", "<\(said)>"])
     // Where it came from is said with the message, unless nothing was put in.
-    let reason = try Self.events(log).first { $0.type == .contextBuilt }?.data["included"]?[0]?[
+    let reason = try readLog(log).first { $0.type == .contextBuilt }?.data["included"]?[0]?[
       "reason"]?.stringValue
     #expect((reason?.contains(", with ") ?? false) == (said != text.replacing("$$", with: "$")))
     let again = try await Binary.run(
@@ -130,7 +122,7 @@ struct PromptVerbTests {
       try await Binary.run(
         ["record", "agent.yaml", "go", "--out", log, "--route", route], in: folder.path)
       #expect(try Self.instructions(log) == [first, first + "\n\nCome to an end."])
-      let packet = try #require(try Self.events(log).first { $0.type == .contextBuilt })
+      let packet = try #require(try readLog(log).first { $0.type == .contextBuilt })
       let roles = packet.data["prompt"]?["messages"]?.arrayValue?.map { $0["role"]?.stringValue }
       #expect(roles == ["system", "user", "assistant", "user"])
       let left = packet.data["omittedRefs"]?.arrayValue?.compactMap { $0["ref"]?.stringValue }
@@ -159,7 +151,7 @@ struct PromptVerbTests {
       try await Binary.run(
         ["record", "agent.yaml", "--out", "\(tenant).jsonl.gz", "--tenant", tenant],
         in: folder.path)
-      let start = try #require(try Self.events(folder.path("\(tenant).jsonl.gz")).first)
+      let start = try #require(try readLog(folder.path("\(tenant).jsonl.gz")).first)
       #expect(start.data["goal"] == .string("Help \(tenant)."))
       #expect(start.data["tools"]?[0]?["description"] == .string("Orders of \(tenant)."))
       let again = try await Binary.run(

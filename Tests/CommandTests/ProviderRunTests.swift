@@ -48,13 +48,6 @@
         to: asked, reply)
     }
 
-    private static func events(_ log: String) throws -> [Event] {
-      var reader = try LogReader(path: log)
-      var events: [Event] = []
-      while let event = try reader.next() { events.append(event) }
-      return events
-    }
-
     /// A clean log that can be made again, and in which no key stands.
     private static func check(_ log: String, _ agent: AgentDefinition) async throws {
       let found = LogVerifier.verify(path: log)
@@ -103,7 +96,7 @@
       let log = folder.path("run.jsonl.gz")
       let agent = try #require(AgentLoader.load(folder.path("agent.yaml")).value)
       try await Self.check(log, agent)
-      let events = try Self.events(log)
+      let events = try readLog(log)
       #expect(events[0].data["model"] == ["provider": .string(dialect.rawValue), "name": "fake"])
       let results = events.filter { $0.type == .modelResult }
       #expect(results.map { $0.data["attempt"] } == [1, 2, 1])
@@ -181,13 +174,13 @@
       #expect(try await recorded.lines.last == "exit 1")
       let isClosed = await eventually { isGone.withLock { $0 } || during == "wait" }
       #expect(isClosed, "the connection stands")
-      #expect(try Self.events(log).last?.data["reason"] == "cancelled")
+      #expect(try readLog(log).last?.data["reason"] == "cancelled")
       try await Self.check(log, agent)
       try await Command(
         program: Binary.path, arguments: ["resume", "run.jsonl.gz", "--agent", "agent.yaml"],
         folder: folder.path, environment: ["CLERK_ACCESS": Self.key]
       ).run()
-      #expect(try Self.events(log).last?.data["reason"] == "success")
+      #expect(try readLog(log).last?.data["reason"] == "success")
       try await Self.check(log, agent)
     }
 
@@ -298,7 +291,7 @@
         of: agent, .init(goal: "Where?", files: RunFiles(output: log), seed: 1),
         on: LiveBoundary.make(for: agent, clock: FixedClock(), identifiers: SeededRunIDs(seed: 1)))
       try await Self.check(log, agent)
-      let events = try Self.events(log)
+      let events = try readLog(log)
       let outcome = recording.state.stop?.reason
       #expect(outcome == (way == "retried" ? "success" : "model_failure"))
       for count in 1..<events.count {
@@ -369,7 +362,7 @@
       let recording = try await AgentRecording(
         of: agent, .init(goal: "Where is it?", files: RunFiles(output: log)),
         on: LiveBoundary.make(for: agent, clock: FixedClock()))
-      let events = try Self.events(log)
+      let events = try readLog(log)
       #expect(recording.isSuccess && events.last?.data["answer"] == "It is eight.")
       #expect(
         events.filter { $0.type == .humanReplied }.map { $0.data["text"] } == ["Number eight."])

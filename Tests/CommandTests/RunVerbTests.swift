@@ -154,9 +154,7 @@ struct RunVerbTests {
   @Test("a recording that was changed and sealed anew is damaged where logs are verified")
   func changed() async throws {
     let folder = try TemporaryFolder()
-    var reader = try LogReader(path: Fixture.run("refund-drafted"))
-    var events: [Event] = []
-    while let event = try reader.next() { events.append(event) }
+    var events = try readLog(Fixture.run("refund-drafted"))
     let verdict = try #require(events.firstIndex { $0.type == .policyDecision })
     events[verdict].data["reason"] = "because"
     try writeLog(events, to: folder.path + "/changed.jsonl.gz")

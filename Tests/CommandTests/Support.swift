@@ -34,6 +34,14 @@ enum Fixture {
   static func agent(_ name: String) -> String { Project.path("Fixtures/agents/\(name).yaml") }
 }
 
+/// The events of a log.
+func readLog(_ path: String) throws -> [Event] {
+  var reader = try LogReader(path: path)
+  var events: [Event] = []
+  while let event = try reader.next() { events.append(event) }
+  return events
+}
+
 /// Runs a shell script in which `$0` is `agent-eval`.
 @discardableResult
 func shell(

@@ -187,12 +187,7 @@ struct MutantTableTests {
         TestRun.isLong || !$0.contains("hundred-steps")
       }
     return try [Run(name: "rich", events: RichRun.events)] + pipelines()
-      + files.map { path in
-        var reader = try LogReader(path: Project.path(path))
-        var events: [Event] = []
-        while let event = try reader.next() { events.append(event) }
-        return Run(name: path, events: events)
-      }
+      + files.map { Run(name: $0, events: try Fixture.events(Project.path($0))) }
   }
 
   /// Pipelines with the runs of their tasks.

@@ -8,13 +8,6 @@ import TraceStorage
 
 @Suite("Changed runs of the fixtures")
 struct MutationOracleTests {
-  private static func events(_ path: String) throws -> [Event] {
-    var reader = try LogReader(path: path)
-    var events: [Event] = []
-    while let event = try reader.next() { events.append(event) }
-    return events
-  }
-
   /// Changes to one run, fewer by default.
   private static let limit = TestRun.count(20, long: 100_000)
 
@@ -62,7 +55,7 @@ struct MutationOracleTests {
   @discardableResult
   private static func check(_ log: String, _ cases: [(String, Expectations)]) throws -> Int {
     let mutants = RunMutants(
-      log: log, of: try events(log),
+      log: log, of: try Fixture.events(log),
       judgedBy: cases.map { RunMutants.JudgingCase(caseId: $0.0, expected: $0.1) }, limit: limit)
     let (shared, plain) = (mutants.score(.shared), mutants.score(.plain))
     #expect(

@@ -20,9 +20,7 @@ struct ContextRunTests {
       AgentLoader.load(Project.path("Fixtures/agents/\(Self.agents[index]).yaml")).value)
     let reexecution = try await Reexecution(of: path, with: agent)
     #expect(reexecution.divergence == nil)
-    var reader = try LogReader(path: path)
-    var events: [Event] = []
-    while let event = try reader.next() { events.append(event) }
+    let events = try readLog(path)
     #expect(reexecution.made == events.count)
     let assembler = ContextAssembler(agent: agent)
     var (state, history) = (AgentState(), ContextHistory())

@@ -19,12 +19,7 @@ struct Fixture: CustomTestStringConvertible, Sendable {
 
   var testDescription: String { name }
 
-  func events() throws -> [Event] {
-    var reader = try LogReader(path: path)
-    var events: [Event] = []
-    while let event = try reader.next() { events.append(event) }
-    return events
-  }
+  func events() throws -> [Event] { try readLog(path) }
 
   /// The agent whose file has the digest that the log names.
   func agent() throws -> AgentDefinition {
