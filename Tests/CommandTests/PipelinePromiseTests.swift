@@ -4,9 +4,13 @@ import Testing
 
 @Suite("What a pipeline never does by half")
 struct PipelinePromiseTests {
-  private static func makeScripts(in folder: TemporaryFolder) throws {
+  /// A folder with a pipeline, and with scripts for its tasks.
+  private static func folder(_ pipeline: String) throws -> TemporaryFolder {
+    let folder = try TemporaryFolder()
     _ = try folder.script("do.sh", "echo \"do $*\" >> effects.txt; echo '{\"id\": 7}'")
     _ = try folder.script("fail.sh", "echo \"do $*\" >> effects.txt; exit 3")
+    try folder.write("p.yaml", pipeline)
+    return folder
   }
 
   @discardableResult
@@ -21,10 +25,7 @@ struct PipelinePromiseTests {
     "an undo that needs what nobody knows is not begun, and a person's word ends the rollback",
     arguments: ["--happened", "--happened --data {\"other\":1}", "--happened --data {\"id\":null}"])
   func undo(_ word: String) async throws {
-    let folder = try TemporaryFolder()
-    try Self.makeScripts(in: folder)
-    try folder.write(
-      "p.yaml",
+    let folder = try Self.folder(
       """
       pipeline: p
       tasks:
@@ -50,10 +51,7 @@ struct PipelinePromiseTests {
 
   @Test("what a value stood in for is not undone by that value")
   func undoSubstituted() async throws {
-    let folder = try TemporaryFolder()
-    try Self.makeScripts(in: folder)
-    try folder.write(
-      "p.yaml",
+    let folder = try Self.folder(
       """
       pipeline: p
       tasks:
@@ -76,10 +74,7 @@ struct PipelinePromiseTests {
 
   @Test("a task is given the whole of what it asks for, or fails")
   func whole() async throws {
-    let folder = try TemporaryFolder()
-    try Self.makeScripts(in: folder)
-    try folder.write(
-      "p.yaml",
+    let folder = try Self.folder(
       """
       pipeline: p
       input: {default: {list: [1, 2, 3, 4, 5, 6]}}
@@ -99,8 +94,14 @@ struct PipelinePromiseTests {
 
   @Test("limits hold for runs side by side", arguments: [1, 2, 4, 16])
   func limits(_ concurrency: Int) async throws {
-    let folder = try TemporaryFolder()
-    try Self.makeScripts(in: folder)
+    let folder = try Self.folder(
+      """
+      pipeline: p
+      input: {default: {list: [1, 2, 3, 4, 5, 6]}}
+      concurrency: \(concurrency)
+      limits: {maxToolCalls: 7}
+      tasks: [{id: each, forEach: "${input.list}", agent: a.yaml, input: {goal: "${item}"}}]
+      """)
     try folder.write(
       "a.yaml",
       """
@@ -114,15 +115,6 @@ struct PipelinePromiseTests {
           - {call: {tool: act, input: {n: 3}}}
           - {answer: done}
       """)
-    try folder.write(
-      "p.yaml",
-      """
-      pipeline: p
-      input: {default: {list: [1, 2, 3, 4, 5, 6]}}
-      concurrency: \(concurrency)
-      limits: {maxToolCalls: 7}
-      tasks: [{id: each, forEach: "${input.list}", agent: a.yaml, input: {goal: "${item}"}}]
-      """)
     try await Self.go("record p.yaml --out runs/", in: folder, status: 1)
     let done = folder.text("effects.txt")?.split(separator: "\n").count ?? 0
     #expect((1...7).contains(done), "\(done) calls")
@@ -130,10 +122,7 @@ struct PipelinePromiseTests {
 
   @Test("what ran as a stand-in ran; what is absent in a list is null; who answers is withheld too")
   func smaller() async throws {
-    let folder = try TemporaryFolder()
-    try Self.makeScripts(in: folder)
-    try folder.write(
-      "p.yaml",
+    let folder = try Self.folder(
       """
       pipeline: p
       tasks:
