@@ -242,4 +242,36 @@ struct SpanTellingTests {
     source.spans[3].attributes["gen_ai.response.finish_reason"] = .string(word)
     #expect(try source.imported().stop?.hasPrefix(reason) == true, "\(word)")
   }
+
+  @Test("a flattened result whose call's id stands in the payload beside it alone is that call's")
+  func idInPayload() throws {
+    let call: JSONValue = ["id": "c1", "function": ["name": "look", "arguments": "{}"]]
+    let asked = "llm.output_messages.0.message."
+    var first: JSONObject = ["openinference.span.kind": "LLM", "\(asked)role": "assistant"]
+    first["llm.input_messages.0.message.role"] = "user"
+    first["llm.input_messages.0.message.content"] = "q"
+    first["\(asked)tool_calls.0.tool_call.id"] = "c1"
+    first["\(asked)tool_calls.0.tool_call.function.name"] = "look"
+    first["\(asked)tool_calls.0.tool_call.function.arguments"] = "{}"
+    let shown = "llm.input_messages."
+    let last: JSONObject = [
+      "openinference.span.kind": "LLM", "\(shown)0.message.role": "user",
+      "\(shown)0.message.content": "q", "\(shown)1.message.role": "assistant",
+      "\(shown)1.message.tool_calls.0.tool_call.id": "c1",
+      "\(shown)1.message.tool_calls.0.tool_call.function.name": "look",
+      "\(shown)1.message.tool_calls.0.tool_call.function.arguments": "{}",
+      "\(shown)2.message.role": "tool", "\(shown)2.message.content": "r",
+      "input.value": SpanSource.text([
+        "messages": [
+          ["role": "user", "content": "q"], ["role": "assistant", "tool_calls": [call]],
+          ["role": "tool", "tool_call_id": "c1", "content": "r"],
+        ]
+      ]), "\(asked)role": "assistant", "\(asked)content": "done",
+    ]
+    var source = SpanSource()
+    source.add("a1", under: nil, "loop", 0...100, ["openinference.span.kind": "AGENT"])
+    source.add("b1", under: "a1", "completion", 10...20, first)
+    source.add("d1", under: "a1", "completion", 50...60, last)
+    #expect(try source.imported().data(.toolResult).map { $0["data"] } == ["r"])
+  }
 }

@@ -164,7 +164,7 @@ struct SpanContent {
     if inputs == nil, let list = Flattened.value(span.attributes, below: "llm.input_messages"),
       let found = MessageFinder.find(list, at: span.pointer), !found.messages.isEmpty
     {
-      inputs = found.messages
+      inputs = Self.withIds(found.messages, of: span)
     }
     // How it ended, and its id, stand in the whole reply alone.
     if let whole = span["output.value"]?.stringValue.flatMap(JSONText.parse),
@@ -183,6 +183,19 @@ struct SpanContent {
         if reply.isUnfinished { outputs?[last].isUnfinished = true }
       }
     }
+  }
+
+  /// What was shown, as the payload beside the flattened list has it, where results have their calls' ids there alone.
+  private static func withIds(_ shown: [ReadMessage], of span: TraceSpan) -> [ReadMessage] {
+    func lacksIds(_ messages: [ReadMessage]) -> Bool {
+      messages.contains { $0.results.contains { $0.id == nil } }
+    }
+    guard lacksIds(shown), let payload = span["input.value"],
+      let whole = MessageFinder.find(payload, at: span.pointer)?.messages, !lacksIds(whole),
+      whole.map(\.role) == shown.map(\.role),
+      whole.map(\.results.count) == shown.map(\.results.count)
+    else { return shown }
+    return whole
   }
 
   private mutating func readAISDK(_ span: TraceSpan) {
