@@ -367,7 +367,10 @@ def test_a_tool_that_was_cancelled_did_not_end_well(provider: Provider, framewor
         except LookupError:
             if framework == "openai-agents":
                 sdk = pytest.importorskip("agents")
-                agent = sdk.Agent(name="a", tools=[sdk.function_tool(look)], model="m")
+                # The client that the SDK shares would keep connections of this loop for other tests.
+                client = pytest.importorskip("openai").AsyncOpenAI()
+                model = sdk.OpenAIChatCompletionsModel(model="m", openai_client=client)
+                agent = sdk.Agent(name="a", tools=[sdk.function_tool(look)], model=model)
                 await sdk.Runner.run(agent, "Graz?", max_turns=2)
             elif framework == "pydantic-ai":
                 kind = pytest.importorskip("pydantic_ai")
