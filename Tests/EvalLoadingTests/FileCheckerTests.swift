@@ -33,6 +33,7 @@ struct FileCheckerTests {
             properties: {propertis: {typ: string, enum: [{maxlength: 1}]}, item: {}}
             additionalPropertie: false
           scripted: [{ok: 1}]
+          sideEffect: read
 
       """
     #expect(

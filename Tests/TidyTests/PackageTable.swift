@@ -52,7 +52,7 @@ struct PackageManifest {
     }
     targets = manifest.matches(
       of:
-        #/\.(?:systemLibrary|target|executableTarget)\(\s*name: "([\w-]+)"(?:|(.*?)(?:Settings: \w+|\]\)|\n      \]|\]))\)(?:,|\n  \])/#
+        #/\.(?:systemLibrary|target|executableTarget)\(\s*name: "([\w-]+)"(?:|(.*?)(?:Settings: [\w +]+|\]\)|\n      \]|\]))\)(?:,|\n  \])/#
         .dotMatchesNewlines()
     ).filter { !($0.2 ?? "").contains("path:") }.map { match in
       let list =

@@ -194,14 +194,14 @@ struct AcceptedTextTests {
         "agentFile \"0123456789abcdef0123456789abcdef\"", "agent \"again\"", 6, "“agent” is nothing"
       ),
       ("agent \"agents/clerk.yaml\"", "human {}", 7, "“human” is nothing"),
-      ("approval denied bo", "approval perhaps bo", 21, "“granted” or “denied”"),
-      ("approval denied bo", "approval denied", 21, "the person"),
-      ("ana input", "ana once", 24, "“input”, or “calls”"),
-      ("calls 3", "calls 1", 23, "not in the form"), ("calls 3", "calls x", 23, "the number"),
-      ("attempts 2", "attempts 1", 27, "not in the form"),
-      ("invalid 2", "invalid 0", 32, "not in the form"),
-      ("answer none", "answer no", 40, "no JSON"),
-      ("    cited", "    asked", 29, "“asked” is nothing known here"),
+      ("approval denied bo", "approval perhaps bo", 22, "“granted” or “denied”"),
+      ("approval denied bo", "approval denied", 22, "the person"),
+      ("ana input", "ana once", 25, "“input”, or “calls”"),
+      ("calls 3", "calls 1", 24, "not in the form"), ("calls 3", "calls x", 24, "the number"),
+      ("attempts 2", "attempts 1", 28, "not in the form"),
+      ("invalid 2", "invalid 0", 33, "not in the form"),
+      ("answer none", "answer no", 41, "no JSON"),
+      ("    cited", "    asked", 30, "“asked” is nothing known here"),
       ("  limits {\"maxSteps\":8}", "  limits {}\n  limits {}", 16, "“limits” is nothing"),
     ])
   func wholeMistakes(line: String, replacement: String, number: Int, message: String) throws {

@@ -33,10 +33,10 @@ struct ComparedReportTests {
   func noFile() {
     var results = Self.results()
     results.comparison?.worsened = "the mean rate changed"
-    let context = ReportContext(root: "/work/shop", folder: "/work/shop", version: "9.9.9")
+    let context = ReportContext(root: "/srv/shop", folder: "/srv/shop", version: "9.9.9")
     for format in ReportFormat.allCases {
       let text = String(decoding: format.bytes(of: results, in: context), as: UTF8.self)
-      #expect(!text.contains("/work/shop"), "\(format): \(text)")
+      #expect(!text.contains("/srv/shop"), "\(format): \(text)")
     }
   }
 

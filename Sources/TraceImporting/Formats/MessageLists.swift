@@ -25,7 +25,10 @@ enum MessageLists: FormatAdapter {
       guard let first = messages.first, let value = try? first.content.get() else {
         return false
       }
-      return isForeign(value) || isForeignMessage(value)
+      if isForeign(value) || isForeignMessage(value) { return true }
+      // A conversation may begin as it does everywhere.
+      return value["role"] != nil
+        && messages.contains { line in (try? line.content.get()).map(isForeignMessage) ?? false }
     case .parts: return false
     }
   }

@@ -13,6 +13,9 @@ enum CallWording {
     return text + " → \(fate(of: call)) (event \(call.outline.seq))"
   }
 
+  /// Of a call whose result is not told: an import may not know whether it was run.
+  static let noResult = "no result is told"
+
   /// What became of a call, in a word.
   static func fate(of call: Trajectory.Call) -> String {
     if call.isInvalid { return "never run, the decision was invalid" }
@@ -24,7 +27,7 @@ enum CallWording {
       }
     case let status?: return status.rawValue
     case nil:
-      return call.outline.verdict == .approvalRequired ? "waiting for approval" : "never run"
+      return call.outline.verdict == .approvalRequired ? "waiting for approval" : noResult
     }
   }
 

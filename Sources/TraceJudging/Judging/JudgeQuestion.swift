@@ -162,7 +162,7 @@ private struct ObservedRun {
   private func call(_ call: Trajectory.Call, withResult: Bool) -> JSONValue {
     var object: JSONObject = [
       "tool": .string(call.tool), "input": call.input ?? .null,
-      "status": call.status.map { .string($0.rawValue) } ?? "never run",
+      "status": call.status.map { .string($0.rawValue) } ?? .string(CallWording.noResult),
     ]
     if !call.caller.hasSameUTF8(as: "agent") { object["caller"] = .string(call.caller) }
     if withResult {
