@@ -14,8 +14,8 @@ let optimized: [SwiftSetting] =
       ["-O", "-whole-module-optimization", "-num-threads", "2"], .when(configuration: .debug))
   ] : []
 
-/// What takes little of any command's time is not optimised where `bin/agent-eval` builds, which takes half of a first
-/// build's time. Read, folded, judged, imported and run is by the other targets. Docs/decisions/0013-two-builds.md.
+/// Where `bin/agent-eval` builds, those targets are optimised alone in which most commands spend their time: a first
+/// build then ends in less than four minutes. Docs/decisions/0013-two-builds.md.
 let isOnlyHotOptimized = Context.environment["AGENT_EVAL_OPTIMIZED"] == "hot"
 let cold: [SwiftSetting] =
   isOnlyHotOptimized ? [.unsafeFlags(["-Onone"], .when(configuration: .release))] : []
@@ -146,7 +146,7 @@ let package = Package(
         "FilePaths", "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging", "AgentRuntime",
         "AgentPipelines", "TraceReplaying", "EvalLoading",
       ],
-      swiftSettings: library + cold),
+      swiftSettings: library),
     .target(
       name: "TraceIndexing",
       dependencies: [
@@ -155,7 +155,7 @@ let package = Package(
       swiftSettings: library + cold),
     .target(
       name: "TraceImporting", dependencies: ["FilePaths", "SQLite", "AgentTrace", "TraceStorage"],
-      swiftSettings: library),
+      swiftSettings: library + cold),
     .target(
       name: "TraceReceiving",
       dependencies: [
@@ -168,7 +168,7 @@ let package = Package(
       swiftSettings: library + cold),
     .target(
       name: "TraceReporting", dependencies: ["AgentTrace", "TraceJudging"],
-      swiftSettings: library + cold),
+      swiftSettings: library),
     .target(
       name: "TraceDebugging",
       dependencies: [
