@@ -56,6 +56,7 @@ struct ReadReply {
       for piece in wire.pieces { _ = try reader.take(piece) }
       reader.end()
       let read = try reader.reply()
+      guard !Self.isBrokenOff(wire) else { throw .cut }
       take(read)
       unread = unread ?? Self.difference(of: read, from: wire, dialect)
     } catch {
@@ -66,6 +67,12 @@ struct ReadReply {
       let hasBody = wire.pieces.contains { !$0.isEmpty }
       if hasBody { unread = "the reply could not be read: \(self.error ?? "")" }
     }
+  }
+
+  /// Whether a document broke off. However whole it looks, its client met an error; of a stream it has all with the last
+  /// event.
+  private static func isBrokenOff(_ wire: WireReply) -> Bool {
+    wire.ending == .cut && header("content-type", of: wire)?.hasPrefix("application/json") == true
   }
 
   /// How a reply holds other calls where it is read as plainly as can be, in words; `nil` where it holds as many. Who
