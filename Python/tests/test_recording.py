@@ -6,7 +6,9 @@ import asyncio
 import json
 import os
 import signal
+import shutil
 import subprocess
+import tempfile
 import sys
 import threading
 import time
@@ -777,8 +779,9 @@ def test_what_other_processes_ask_past_the_proxy_is_told(
 ) -> None:
     other = Provider()
     (folder / "processes.py").write_text(PROCESSES.format())
-    (folder / "tmp").mkdir()
-    monkeypatch.setenv("TMPDIR", str(folder / "tmp"))
+    # A name that is short enough for the sockets in it.
+    temporary = Path(tempfile.mkdtemp(dir="/tmp"))
+    monkeypatch.setenv("TMPDIR", str(temporary))
     if method == "forkserver":
         # Its first block starts the server, whose children have its variables; the others are told nothing.
         text = (folder / "processes.py").read_text()
@@ -787,7 +790,8 @@ def test_what_other_processes_ask_past_the_proxy_is_told(
     ran = subprocess.run([sys.executable, "processes.py", method, other.url], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert len(other.asked) == 1
-    assert [path.name for path in (folder / "tmp").iterdir() if path.suffix == ".notes"] == []
+    assert [path.name for path in temporary.iterdir() if path.suffix == ".notes"] == []
+    shutil.rmtree(temporary)
     other.close()
 
 
