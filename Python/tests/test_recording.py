@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 import shutil
+import signal
 import subprocess
-import tempfile
 import sys
+import tempfile
 import threading
 import time
 import urllib.request
