@@ -196,6 +196,9 @@ struct BuildScriptTests {
     try project.folder.write("project/Sources/a/A.swift", "// four\n")
     for _ in 0..<2 { _ = try await project.run() }
     #expect(project.optimized == ["hot", "1", "1"])
+    let unknown = try await project.run(environment: ["AGENT_EVAL_OPTIMIZED": "all"])
+    #expect(unknown.status == 64 && unknown.errors.contains("“all”"))
+    #expect(project.calls.count == 3)
   }
 
   @Test("a command that needs the network begins again in the build that has it")
