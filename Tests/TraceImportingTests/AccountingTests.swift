@@ -16,6 +16,37 @@ struct AccountingTests {
     try check(ForeignSources.make) { SourceChange.callKeys(in: $1) > SourceChange.callKeys(in: $0) }
   }
 
+  @Test("a call whose arguments are not there is perhaps the same as any other of its tool")
+  func absentArguments() throws {
+    func message(_ id: String, _ call: JSONValue) -> [JSONValue] {
+      [
+        ["type": "ai", "content": "hm", "tool_calls": [call]],
+        ["type": "tool", "name": "refund", "tool_call_id": .string(id), "content": "r"],
+      ]
+    }
+    let seen = message("c1", ["args": ["id": 1], "id": "c1", "name": "refund"])
+    // Held in a way that nobody reads.
+    let unseen = message("c0", ["custom": ["args": ["id": 1], "id": "c0", "name": "refund"]])
+    for calls in [unseen + seen, seen + unseen] {
+      let source = JudgedSource.list(calls)
+      let run = try #require(try JudgedSource(source).run)
+      for expected: JSONValue in [["noLoops": 2], ["noRepeatedSideEffect": ["refund"]]] {
+        #expect(run.outcome(expected) == .unverifiable, "\(expected): \(source)")
+      }
+    }
+    let run = try #require(
+      try JudgedSource(
+        JudgedSource.list(
+          seen
+            + message(
+              "c2",
+              [
+                "args": ["id": 1], "id": "c2", "name": "refund",
+              ]))
+      ).run)
+    #expect(run.outcome(["noRepeatedSideEffect": ["refund"]]) == .fail)
+  }
+
   private func check(
     _ make: (inout Seeded) -> JSONValue,
     skipping isSkipped: (JSONValue, JSONValue) -> Bool = { _, _ in false }
@@ -158,6 +189,12 @@ private struct JudgedSource {
       guard let expectations = try? Expectations(parsing: expected) else { return .fail }
       return Judge.judge(events, against: expectations).outcomes[0].outcome
     }
+  }
+
+  /// Messages of a conversation in LangChain's form, around some of them.
+  static func list(_ messages: [JSONValue]) -> JSONValue {
+    .array(
+      [["type": "human", "content": "help"]] + messages + [["type": "ai", "content": "done"]])
   }
 
   var run: Run?

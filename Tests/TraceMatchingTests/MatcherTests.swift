@@ -272,6 +272,9 @@ struct MatcherTests {
 
   private static let lost = JSONValue.lost("12/a")
   private static let cut = JSONValue.cut(bytes: 5000, head: "abc")
+  /// Of an import: what stands there of a value that was cut, or nothing of it.
+  private static let opening = JSONValue.cut(bytes: 3, head: "abc")
+  private static let nothing = JSONValue.cut(bytes: 0, head: "")
   private static let token = "«redacted:email:0a1b2c»"
 
   @Test(
@@ -291,6 +294,9 @@ struct MatcherTests {
       (#"{"$subsetOf":{"a":1}}"#, ["a": lost], .lost),
       (#"{"$schema":{"type":"string"}}"#, lost, .lost),
       (#"{"$schema":{"properties":{"a":{"enum":[1]}}}}"#, ["a": cut], .cut),
+      (#""abcdef""#, opening, .cut), (#""abc""#, opening, .cut), (#""x""#, nothing, .cut),
+      (#"{"a":1}"#, nothing, .cut), (#"{"$type":"string"}"#, nothing, .cut),
+      (#"{"$type":"object"}"#, opening, .cut), (#"{"$length":3}"#, opening, .cut),
       (#""me@x.org""#, .string(token), .withheld),
       (#""to me@x.org!""#, .string("to \(token)!"), .withheld),
       (#"{"$regex":"^[^@]*$"}"#, .string(token), .withheld),
@@ -313,6 +319,30 @@ struct MatcherTests {
     }
     #expect(why.reason == reason)
     #expect(compiled.matches(value) == nil)
+  }
+
+  @Test(
+    "a value of which a part is hidden is equal to none for certain, and to whatever it may be perhaps"
+  )
+  func hiddenEquality() {
+    let whole: [JSONValue] = ["abcdef", "x", ["a": 1], [1], 1, .null, true]
+    for open in [Self.lost, Self.opening, Self.nothing] {
+      for other in whole + [Self.lost, Self.cut, Self.opening, Self.nothing] {
+        for (one, two) in [(open, other), (["v": open], ["v": other]), ([1, open], [1, other])]
+          as [(JSONValue, JSONValue)]
+        {
+          #expect(Withheld.equality(of: one, two) == .unknown, "\(one) and \(two)")
+          #expect(Withheld.equality(of: two, one) == .unknown, "\(two) and \(one)")
+        }
+      }
+    }
+    // One that says how long it was is none of another length.
+    for other in whole {
+      #expect(Withheld.equality(of: Self.cut, other) == .no)
+      #expect(Withheld.equality(of: other, Self.cut) == .no)
+    }
+    let long = JSONValue.string(String(repeating: "a", count: 4_998))
+    #expect(Withheld.equality(of: .cut(bytes: 5_000, head: "aaa"), long) == .unknown)
   }
 
   @Test(

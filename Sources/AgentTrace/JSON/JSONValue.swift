@@ -182,6 +182,18 @@ extension JSONValue {
     return bytes > limitBytes || (bytes / 2 > limit && CanonicalJSON.valueCount(of: self) > limit)
   }
 
+  /// A ``cut(bytes:head:)`` of which only the beginning is known, and not how long the whole was.
+  public static func beginning(_ head: String) -> JSONValue {
+    .cut(bytes: head.utf8.count, head: head)
+  }
+
+  /// Whether it is a ``cut(bytes:head:)`` that does not tell how long the whole was: it says no more bytes than its
+  /// beginning has. It may be a part of any value then.
+  public var isCutFromUnknownLength: Bool {
+    guard case .cut(let bytes, let head) = self else { return false }
+    return bytes <= head.utf8.count
+  }
+
   /// This value, or a ``cut(bytes:head:)`` in its place when it ``isLarger(thanBytes:)``. The head holds at most 1 KiB
   /// of its canonical form.
   ///

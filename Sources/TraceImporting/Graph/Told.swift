@@ -11,12 +11,13 @@ enum Told: Hashable {
   /// Something was put in its place on purpose.
   case redacted
 
-  /// As a log holds it: whatever is not whole is a cut value, which no check takes for another.
+  /// As a log holds it: whatever is not whole is a cut value, which no check takes for another, and which says no more
+  /// bytes than it shows: how long the whole was nobody knows.
   var logged: JSONValue {
     switch self {
     case .there(let value): value.cut(toBytes: ImportLimits.valueLimitBytes)
     case .absent, .redacted: .cut(bytes: 0, head: "")
-    case .cut(let head): .cut(bytes: head.utf8.count, head: head.prefix(utf8Bytes: 1024))
+    case .cut(let text): .beginning(text.prefix(utf8Bytes: 1024))
     }
   }
 

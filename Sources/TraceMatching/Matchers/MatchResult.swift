@@ -71,7 +71,7 @@ extension Unverifiable: CustomStringConvertible {
     let place = pointer.tokens.isEmpty ? "the value" : "the value at \(pointer)"
     return switch reason {
     case .lost: "\(place) is lost from the log"
-    case .cut: "\(place) was too large and is cut"
+    case .cut: "\(place) is cut: no more than its beginning is there"
     case .withheld: "\(place) was redacted"
     case .limit: "\(place) is too large to be searched"
     case .hidden: "\(place) may come from a result that the log does not show"

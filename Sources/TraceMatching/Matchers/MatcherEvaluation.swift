@@ -161,7 +161,8 @@ struct MatcherEvaluation {
     switch (expected, value) {
     case (_, .lost): return unknown(.lost)
     case (.string(let text), .cut(let bytes, let head)):
-      return couldBe(text, bytes, head) ? unknown(.cut) : no(Wording.of(expected), value)
+      return value.isCutFromUnknownLength || couldBe(text, bytes, head)
+        ? unknown(.cut) : no(Wording.of(expected), value)
     case (.null, .cut), (.bool, .cut), (.number, .cut), (_, .cut): return unknown(.cut)
     case (.number(let number), .number(let other)):
       let left = decimal ?? Decimal(number)

@@ -18,11 +18,13 @@ package enum Withheld {
   package static func equality(of one: JSONValue, _ other: JSONValue) -> Trilean {
     switch (one, other) {
     case (.lost, _), (_, .lost): return .unknown
-    case (.cut(let bytes, let head), .cut(let others, let other)):
-      return bytes == others && head.hasSameUTF8(as: other) ? .unknown : .no
+    case (.cut(let bytes, let head), .cut(let others, let otherHead)):
+      if one.isCutFromUnknownLength || other.isCutFromUnknownLength { return .unknown }
+      return bytes == others && head.hasSameUTF8(as: otherHead) ? .unknown : .no
     // What was cut was as long as it says.
-    case (.cut(let bytes, _), let other), (let other, .cut(let bytes, _)):
-      return CanonicalJSON.encode(other).count == bytes ? .unknown : .no
+    case (.cut(let bytes, _), let whole), (let whole, .cut(let bytes, _)):
+      let isOpen = one.isCutFromUnknownLength || other.isCutFromUnknownLength
+      return isOpen || CanonicalJSON.encode(whole).count == bytes ? .unknown : .no
     case (.object(let left), .object(let right)):
       guard left.count == right.count else { return .no }
       var answer = Trilean.yes

@@ -23,6 +23,9 @@ enum Wording {
     case .object(let object) where object.count > limitBytes:
       return "an object of \(object.count) keys"
     case .lost: return "a value lost from the log"
+    case .cut(0, _): return "a value that is not there"
+    case .cut(let bytes, _) where value.isCutFromUnknownLength:
+      return "a value of which only the beginning is there (\(Figures.count(bytes, "byte")))"
     case .cut(let bytes, _): return "a value cut from \(bytes) bytes"
     case .bytes(let bytes): return "\(bytes.count) bytes that are no text"
     default: return shortened(json(value, depth: 0))
