@@ -13,8 +13,11 @@ struct GoingOnTests {
     var boundaries = 0
     // With 234, a call reads a note that one beside it takes away; with 790, time is over while a call is
     // under way and others wait; with 1382, an approved write fails with an unknown effect before an equal one that
-    // waits; with 1876, a write fails with an unknown effect, which ends the run, before an equal one begins.
-    for seed in Array(0..<UInt64(TestRun.count(120, long: 3_000))) + [234, 790, 1382, 1876, 5801] {
+    // waits; with 1876, a write fails with an unknown effect, which ends the run, before an equal one begins; with 1978,
+    // a breaker opens behind a signal that left a call of its tool for whoever goes on.
+    for seed in Array(0..<UInt64(TestRun.count(120, long: 3_000))) + [
+      234, 790, 1382, 1876, 1978, 5801,
+    ] {
       let agent = try RandomAgent.make(seed: seed)
       let whole = try await agent.run().events
       for event in whole {

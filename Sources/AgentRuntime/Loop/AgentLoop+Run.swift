@@ -8,13 +8,11 @@ extension AgentLoop {
   mutating func runWithinBudget(
     _ calls: [ProposedCall], step: Int, from progress: StepProgress
   ) async throws -> Halt? {
-    var refused = try refuseHeld(calls, step: step, from: progress)
-    let unready = try refuseUnready(
-      calls.filter { progress[$0.callId].isOpen && !refused.contains($0.callId) }, step: step)
-    refused += unready
-    let open = calls.filter { progress[$0.callId].isOpen && !refused.contains($0.callId) }
-    try refuse(beyondLimits: open, beside: calls, step: step, from: progress)
-    refused += open.filter { limitRefusals[$0.callId] != nil }.map(\.callId)
+    // Behind a signal none begins: whoever goes on finds out what may.
+    var refused: [String] = []
+    if boundary.cancellation.signal == nil {
+      refused = try refuseWhatMayNotBegin(calls, step: step, from: progress)
+    }
     let left = calls.filter { !progress[$0.callId].isOver && !refused.contains($0.callId) }
     heldBack = nil
     pausedChildren = [:]
@@ -41,6 +39,20 @@ extension AgentLoop {
         Halt(
           reason: .blocked, detail: StopDetail.unknownEffect(of: $0.name), isFinal: false)
       }
+  }
+
+  /// Refuses the calls that breakers, their tools or limits do not let begin; returns their ids.
+  private mutating func refuseWhatMayNotBegin(
+    _ calls: [ProposedCall], step: Int, from progress: StepProgress
+  ) throws -> [String] {
+    var refused = try refuseHeld(calls, step: step, from: progress)
+    let unready = try refuseUnready(
+      calls.filter { progress[$0.callId].isOpen && !refused.contains($0.callId) }, step: step)
+    refused += unready
+    let open = calls.filter { progress[$0.callId].isOpen && !refused.contains($0.callId) }
+    try refuse(beyondLimits: open, beside: calls, step: step, from: progress)
+    refused += open.filter { limitRefusals[$0.callId] != nil }.map(\.callId)
+    return refused
   }
 
   /// Refuses the calls that a breaker does not let through; returns their ids.

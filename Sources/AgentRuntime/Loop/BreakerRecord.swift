@@ -146,8 +146,10 @@ struct BreakerRecord: Sendable {
         breaker.state != .closed
       else { continue }
       if breaker.state == .open, ruledAt - breaker.openedAt < settings.resetMicroseconds {
+        // Who goes on within a group whose results opened it finds them not settled yet.
+        let failures = changed.contains(call.name) ? failures(of: call.name) : breaker.failures
         passage.held[call.callId] =
-          "breaker open: \(call.name) failed \(breaker.failures) times in a row"
+          "breaker open: \(call.name) failed \(failures) times in a row"
         continue
       }
       if probed.contains(call.name) {
