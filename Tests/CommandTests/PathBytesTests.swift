@@ -39,6 +39,23 @@ struct PathBytesTests {
     }
   }
 
+  @Test("files whose names Unicode takes for equal are two files")
+  func equivalentNames() async throws {
+    let folder = try TemporaryFolder()
+    // One character, and a letter with an accent behind it.
+    _ = try await shell(
+      "mkdir logs; cp \"$1\" logs/$'\\xc3\\xa9.jsonl.gz'; cp \"$1\" logs/$'e\\xcc\\x81.jsonl.gz'",
+      [Fixture.run("refund-drafted")], in: folder.path)
+    try folder.write("rules.yaml", "caseId: c\nexpected: {toolsNotCalled: [zzz]}\n")
+    let verified = try await Binary.run(["verify", "logs"], in: folder.path)
+    #expect(verified.lines.count { $0.contains("whole") } == 2, "\(verified)")
+    let judged = try await Binary.run(["run", "rules.yaml", "--on", "logs"], in: folder.path)
+    #expect(judged.output.contains("2 cases: 2 passed"), "\(judged)")
+    try await Binary.run(["index", "logs"], in: folder.path)
+    let listed = try await Binary.run(["list", "logs"], in: folder.path)
+    #expect(listed.output.contains("2 of 2 runs"), "\(listed)")
+  }
+
   @Test("each verb that takes a path finds a file whose name no text has", .timeLimit(.minutes(3)))
   func verbs() async throws {
     let folder = try TemporaryFolder()

@@ -48,7 +48,7 @@ struct RunTreeTests {
     for seed in Self.seeds(of: part, first: Self.few) {
       let team = try RandomTeam(seed: seed, asks: false)
       let log = try await team.record(seed: seed)
-      var known: Set<String> = []
+      var known = PathSet()
       let reports = LogVerifier.verifyTree(path: log, knowing: &known)
       #expect(reports.allSatisfy { $0.status == .whole }, "seed \(seed): \(reports)")
       let logs = try LogFiles.tree(ofLog: log).map(\.path)
@@ -157,7 +157,7 @@ struct RunTreeTests {
       let team = try RandomTeam(seed: seed, asks: true)
       let log = try await team.record(seed: seed)
       let asked = try await team.finish(log)
-      var known: Set<String> = []
+      var known = PathSet()
       let reports = LogVerifier.verifyTree(path: log, knowing: &known)
       #expect(reports.allSatisfy { $0.status == .whole }, "seed \(seed): \(reports)")
       let approved = ScriptedPerson(
@@ -377,7 +377,7 @@ struct RunTreeTests {
       let lost = logs[1 + seed % (logs.count - 1)]
       try FileManager.default.removeItem(atPath: lost)
       damaged += 1
-      var known: Set<String> = []
+      var known = PathSet()
       let reports = LogVerifier.verifyTree(path: log, knowing: &known)
       #expect(reports.contains { $0.status == .damaged }, "seed \(seed)")
       #expect(try await Self.outcome(["toolsNotCalled": ["nothing"]], log) == .unverifiable)

@@ -3,6 +3,7 @@ public import EvalLoading
 import FilePaths
 import Glibc
 public import TraceJudging
+import TraceStorage
 
 /// What was accepted of a set of cases, wherever that is kept.
 public struct Baselines: Sendable {
@@ -263,7 +264,7 @@ extension Baselines {
     }
     var files = self.files
     var cases = loaded
-    var seen: Set<String> = []
+    var seen = PathSet()
     for path in paths {
       let isFolder = Self.isFolder(path)
       let folder = isFolder ? path : RunFiles.folder(ofLog: path)
@@ -274,11 +275,11 @@ extension Baselines {
           : BaselineFiles.files(in: BaselineFiles.folder(besideFile: path)).map {
             "\(BaselineFiles.folder(besideFile: path))/\($0)"
           }
-        files += found.filter { seen.insert(Self.plain($0)).inserted }
+        files += found.filter { seen.insert(Self.plain($0)) }
       }
       if !isFolder { cases += CaseLoader.load([folder], areRunsElsewhere: true).cases }
     }
-    let expected = Set(cases.map { Self.plain(BaselineFiles.path(of: $0)) })
+    let expected = PathSet(cases.map { Self.plain(BaselineFiles.path(of: $0)) })
     let ids = Set(cases.map { Array($0.caseId.utf8) })
     for path in files {
       if case .beside = source {

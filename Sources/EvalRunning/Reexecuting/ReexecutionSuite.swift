@@ -100,13 +100,13 @@ public struct ReexecutionSuite: Sendable {
     // What cannot be read is told of when it is made again.
     let trees = logs.map { (try? LogFiles.tree(ofLog: $0)) ?? [(path: $0, names: [], missing: 0)] }
     // A folder may hold a child before its parent.
-    let children = Set(trees.flatMap { $0.dropFirst().map(\.path) })
+    let children = PathSet(trees.flatMap { $0.dropFirst().map(\.path) })
     // Where each is said to be another's child, none is.
     let isCircle = trees.allSatisfy { children.contains($0[0].path) }
-    var known: Set<String> = []
+    var known = PathSet()
     var places: [Place] = []
     for tree in trees where isCircle || !children.contains(tree[0].path) {
-      for (path, names, missing) in tree where known.insert(path).inserted {
+      for (path, names, missing) in tree where known.insert(path) {
         let root = names.isEmpty ? nil : tree[0].path
         places.append(Place(log: path, root: root, names: names, missing: missing))
       }

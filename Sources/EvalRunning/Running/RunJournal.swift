@@ -92,7 +92,7 @@ public final class RunJournal: Sendable {
     guard let entry = state.withLock({ $0.entries[key] }), let seal = Digest(hex: entry.seal) else {
       return nil
     }
-    var known: Set<String> = []
+    var known = PathSet()
     let reports = LogVerifier.verifyTree(path: entry.log, expectedDigest: seal, knowing: &known)
     guard reports.allSatisfy({ $0.status == .whole }) else { return nil }
     state.withLock { $0.reused += 1 }
@@ -190,9 +190,9 @@ public final class RunJournal: Sendable {
 
   /// Gives a log, and those of the runs below it, other names; one that another writer holds keeps its own.
   private static func setAside(_ path: String) {
-    var (pending, seen): ([String], Set<String>) = ([path], [])
+    var (pending, seen): ([String], PathSet) = ([path], [])
     while let log = pending.popLast(), seen.count < treeLimit {
-      guard seen.insert(log).inserted, (try? LogFiles.holdsEvents(log)) == true else { continue }
+      guard seen.insert(log), (try? LogFiles.holdsEvents(log)) == true else { continue }
       pending += below(log)
       giveOtherName(to: log)
     }

@@ -11,7 +11,7 @@ extension LogVerifier {
   ///   - expectedDigest: the digest that the last seal of the log at the top must have; `nil` for any.
   ///   - known: the logs that were checked already, which are not checked again; grows.
   public static func verifyTree(
-    path: String, expectedDigest: Digest? = nil, knowing known: inout Set<String>
+    path: String, expectedDigest: Digest? = nil, knowing known: inout PathSet
   ) -> [VerifyReport] {
     known.insert(path)
     var (report, children) = verifyGatheringChildren(path: path, expectedDigest: expectedDigest)

@@ -134,10 +134,10 @@ extension LogFiles {
     ofLog path: String
   ) throws(LogError) -> [(path: String, names: [String], missing: Int)] {
     var found: [(path: String, names: [String], missing: Int)] = [(path, [], 0)]
-    var known: Set<String> = [path]
+    var known: PathSet = [path]
     var next = 0
     while next < found.count {
-      for part in try parts(ofLog: found[next].path) where known.insert(part.path).inserted {
+      for part in try parts(ofLog: found[next].path) where known.insert(part.path) {
         let open = part.path + LogFormat.openSuffix
         let isClosed = try LogFile.exists(part.path, .real)
         let isThere = try isClosed ? true : LogFile.exists(open, .real)

@@ -84,9 +84,9 @@ final class HandedRuns: Sendable {
     let before = await task?.value ?? .init()
     var exporter = Exporter(format: .otlp, output: nil, version: AgentEval.configuration.version)
     if let results, let known = try? RunResults(decoding: results.json) { exporter.results = known }
-    var known: Set<String> = []
+    var known = PathSet()
     let trees = logs.flatMap { (try? LogFiles.tree(ofLog: $0).map(\.path)) ?? [$0] }
-    let all = trees.filter { known.insert($0).inserted }
+    let all = trees.filter { known.insert($0) }
     let places = RunPlaces(of: all)
     var tally = before.tally
     // A server that asked to be left alone for a while is.

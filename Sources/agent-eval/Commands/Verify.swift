@@ -50,7 +50,7 @@ struct Verify: ParsableCommand, Verb {
     guard expectDigest == nil || paths.count == 1 else {
       throw ValidationError("--expect-digest goes with one log, and here are \(paths.count).")
     }
-    var known: Set<String> = []
+    var known = PathSet()
     for path in paths where !known.contains(path) {
       let reports = LogVerifier.verifyTree(
         path: path, expectedDigest: expectDigest.flatMap(Digest.init(hex:)), knowing: &known)
