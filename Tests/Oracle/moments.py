@@ -93,6 +93,10 @@ def moments(facts, sort):
                 found.append(Moment(sort, span, at, facts.by_id.get(data.get("callId")), event))
         elif event["type"] == "decision" and data["kind"] == ("answer" if sort == "answer" else "invalid"):
             found.append(Moment(sort, span, at, None, event))
+        elif (sort == "answer" and event["type"] == "decision" and data["kind"] == "ask_human"
+              and "model" in facts.recorded and data.get("caller", "agent") == "agent"):
+            # Of a run that somebody saw go by nobody can tell a question from an answer that more follows.
+            found.append(Moment(sort, span, at, None, event, sure=False))
     return found
 
 
@@ -112,7 +116,7 @@ def is_such(facts, given, moment):
         return both([match(asked["reply"], seen(data.get("text"))),
                      "by" not in asked or glob(asked["by"], data.get("by") or "")])
     if sort == "answer":
-        return match(asked["answer"], data.get("text"), facts.origins(moment.span[0]))
+        return match(asked["answer"], data.get("text", data.get("question")), facts.origins(moment.span[0]))
     if sort == "stop":
         return asked["stop"] is True or data["reason"] in as_list(asked["stop"])
     return True
@@ -206,7 +210,10 @@ def others(facts, given):
         if moment.sort in ("called", "proposed", "returned") and moment.call is not None and not any(fits_caller(sort_of(one)[1], moment.call)
                                                for one in given if sort_of(one)[0] == moment.sort):
             continue  # It speaks of other callers.
-        is_it = no(either(is_such(facts, one, moment) for one in given)) if moment.sure else None
+        is_it = no(either(is_such(facts, one, moment) for one in given))
+        if not moment.sure:
+            # What may be an answer is none that a rule does not allow where it is one that it does.
+            is_it = both([is_it, None]) if moment.sort == "answer" and not moment.is_blank else None
         if is_it is not False:
             found.append((moment, is_it))
     return found

@@ -87,6 +87,8 @@ struct UnreadCallTests {
     arguments: [
       (#"{"never":{"answer":{"$contains":"paid"}}}"#, Outcome.unverifiable),
       (#"{"only":{"answer":{"$contains":"done"}}}"#, .unverifiable),
+      (#"{"only":{"answer":{"$regex":"(?i)which|done"}}}"#, .pass),
+      (#"{"only":{"answer":{"$regex":"(?i)which"}},"before":"search"}"#, .pass),
       (#"{"never":{"answer":{"$contains":"done"}}}"#, .fail),
       (#"{"eventually":{"answer":{"$contains":"done"}}}"#, .pass),
       (#"{"expect":{"answer":{"$contains":"done"}},"before":{"stop":true}}"#, .pass),
@@ -108,6 +110,8 @@ struct UnreadCallTests {
       (#"{"never":{"called":"*"},"after":{"answer":{"$regex":"."}}}"#, Outcome.unverifiable),
       (#"{"never":{"called":"*"},"after":{"answer":{"$contains":"done"}}}"#, .pass),
       (#"{"only":{"answer":{"$contains":"done"}}}"#, .unverifiable),
+      (#"{"only":{"answer":{"$regex":"(?i)which|done"}}}"#, .pass),
+      (#"{"only":{"answer":{"$regex":"(?i)which"}},"before":"search"}"#, .pass),
       (#"{"eventually":{"answer":{"$contains":"done"}}}"#, .pass),
     ])
   func possibleAnswers(rule: String, outcome: Outcome) throws {

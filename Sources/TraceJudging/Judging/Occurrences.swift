@@ -57,10 +57,10 @@ extension JudgedRun {
     for sort in sorts {
       let same = moments.filter { $0.sort == sort }
       for var occurrence in places(of: sort, same, unknownCounts) {
-        if others {
-          occurrence.answer = !occurrence.answer
-          // Whether there is such a place at all may not be known.
-          if !occurrence.isThere, occurrence.answer == .yes { occurrence.answer = .unknown }
+        if others { occurrence.answer = !occurrence.answer }
+        // Whether there is such a place at all may not be known.
+        if others || sort == .answer, !occurrence.isThere, occurrence.answer == .yes {
+          occurrence.answer = .unknown
         }
         if occurrence.answer != .no { found.append(occurrence) }
       }
@@ -282,7 +282,6 @@ extension JudgedRun {
     guard view.trajectory.recorded["model"] != nil else { return [] }
     return gathered.questions.filter { $0.by == "agent" }.map { question in
       var place = said(question, sort, moments)
-      if place.answer == .yes { place.answer = .unknown }
       place.isThere = false
       return place
     }
