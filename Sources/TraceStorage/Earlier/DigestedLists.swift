@@ -26,6 +26,7 @@ struct DigestedLists {
     init(_ pieces: [Known]) { self.pieces = pieces }
 
     func append(_ piece: Known) { pieces.append(piece) }
+    func append(_ more: ArraySlice<Known>) { pieces.append(contentsOf: more) }
   }
 
   /// The pieces of a list that their last items end, and what is hashed of their digests.
@@ -48,6 +49,29 @@ struct DigestedLists {
       itemCount += piece.piece.count
       if piece.first != nil { foundCount += 1 }
       hashed.update(piece.piece.digest)
+    }
+
+    /// The same of some; how many items they have.
+    ///
+    /// - Complexity: O(their count), but where another list went on from the same beginning.
+    mutating func append(_ pieces: ArraySlice<Known>) -> Int {
+      if row.pieces.count == count {
+        row.append(pieces)
+      } else {
+        row = Row(Array(self.pieces) + pieces)
+      }
+      var items = 0
+      withUnsafeTemporaryAllocation(of: Digest.self, capacity: pieces.count) { digests in
+        for (index, piece) in pieces.enumerated() {
+          digests.initializeElement(at: index, to: piece.piece.digest)
+          items += piece.piece.count
+          if piece.first != nil { foundCount += 1 }
+        }
+        hashed.update(UnsafeRawBufferPointer(digests))
+      }
+      count += pieces.count
+      itemCount += items
+      return items
     }
   }
 
@@ -88,36 +112,118 @@ struct DigestedLists {
     private(set) var items: [Digest] = []
     /// The number of the first, and how many of them follow on each other.
     private var (number, following) = (0, 0)
-    private var hashed = DigestBuilder()
+    /// How many of them are hashed: the others are when it ends, all at once.
+    private var hashed = (count: 0, builder: DigestBuilder())
     /// As it stood where the list went on from the one before: the next one mostly goes on from there or later.
-    private var mark = (count: 0, hashed: DigestBuilder())
+    private var mark = (count: 0, builder: DigestBuilder())
+
+    /// Room for as many as most pieces have.
+    private static let room = 48
 
     init() {}
 
     /// The beginning of another one; what follows goes on from there.
     init(of other: OpenPiece, count: Int) {
-      let known = other.mark.count <= count ? other.mark : mark
-      items = Array(other.items.prefix(count))
+      items.reserveCapacity(count + Self.room)
+      items.append(contentsOf: other.items.prefix(count))
       (number, following) = (other.number, min(count, other.following))
-      hashed = known.hashed
-      for item in items[known.count...] { hashed.update(item) }
-      mark = (count, hashed)
+      if other.hashed.count <= count {
+        hashed = other.hashed
+      } else if other.mark.count <= count {
+        hashed = other.mark
+      }
+      hash()
+      mark = hashed
     }
 
     mutating func add(_ item: Digest, number: Int) {
-      if items.isEmpty { (self.number, following) = (number, 0) }
+      if items.isEmpty {
+        (self.number, following) = (number, 0)
+        items.reserveCapacity(Self.room)
+      }
       if following == items.count, self.number + following == number { following += 1 }
       items.append(item)
-      hashed.update(item)
     }
 
-    func ended(isClosed: Bool) -> Known {
-      Known(
-        piece: ListPiece(count: items.count, digest: hashed.digest()), isClosed: isClosed,
+    private mutating func hash() {
+      items.withUnsafeBufferPointer { items in
+        guard hashed.count < items.count else { return }
+        hashed.builder.update(
+          UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: items[hashed.count...])))
+      }
+      hashed.count = items.count
+    }
+
+    mutating func ended(isClosed: Bool) -> Known {
+      hash()
+      return Known(
+        piece: ListPiece(count: items.count, digest: hashed.builder.digest()), isClosed: isClosed,
         first: following == items.count ? number : nil)
     }
 
-    mutating func removeAll() { self = OpenPiece() }
+    mutating func removeAll() {
+      items.removeAll(keepingCapacity: true)
+      hashed = (0, DigestBuilder())
+      mark = hashed
+    }
+  }
+
+  /// What a list has behind its beginning and the one before it has too, one behind the other: of a context that slides,
+  /// all but what it newly says.
+  private struct Tail {
+    /// Where it stands in the list.
+    private let positions: Range<Int>
+    /// So much further behind it stands in the one before.
+    private let shift: Int
+    /// The pieces of the one before that are not passed by, and where the first of them begins there.
+    private var rest: ArraySlice<Known>
+    private var at = 0
+    private let open: OpenPiece
+
+    /// - Parameter start: so many items both lists begin with.
+    ///
+    /// - Complexity: O(runs of both).
+    init?(of last: List, in runs: [ItemRun], from start: Int) {
+      guard var place = RunPlace(of: runs, at: start),
+        var other = RunPlace(of: last.runs, at: start, orBehindWhereIs: place.number)
+      else { return nil }
+      shift = other.position - place.position
+      while let number = place.number, other.number == number {
+        let count = min(place.left, other.left)
+        place.skip(count)
+        other.skip(count)
+      }
+      positions = start..<place.position
+      rest = last.beginning.pieces
+      open = last.open
+    }
+
+    /// The pieces that stand there from a position of the list on.
+    ///
+    /// - Complexity: O(1) for each piece that is passed.
+    mutating func pieces(at position: Int) -> ArraySlice<Known> {
+      guard positions.contains(position) else { return [] }
+      while at < position + shift, let piece = rest.first {
+        at += piece.piece.count
+        rest = rest.dropFirst()
+      }
+      guard at == position + shift else { return [] }
+      var end = rest.startIndex
+      while end < rest.endIndex, at + rest[end].piece.count <= positions.upperBound + shift {
+        at += rest[end].piece.count
+        end += 1
+      }
+      defer { rest = rest[end...] }
+      return rest[..<end]
+    }
+
+    /// The last piece of the one before, where the end of that list ended it and it stands at a position of this one.
+    func openPiece(at position: Int) -> OpenPiece? {
+      guard rest.isEmpty, at == position + shift, positions.contains(position), !open.items.isEmpty,
+        position + open.items.count <= positions.upperBound
+      else { return nil }
+      return open
+    }
   }
 
   /// The pieces of one list of the packets. What has not been used for long is forgotten, in two
@@ -157,42 +263,36 @@ struct DigestedLists {
     _ runs: [ItemRun], inList list: Int, item: (_ position: Int, _ number: Int) -> Digest?
   ) -> List? {
     var walk = Walk()
-    var taken = 0
-    var others: ArraySlice<Known> = []
+    var place = RunPlace(of: runs)
+    var tail: Tail?
     if let last = latest[list] {
+      let common = runs.commonCount(with: last.runs)
       // Most lists are the last one with more behind it: its pieces are taken over without being looked for.
-      taken = walk.takeBeginning(of: last, common: runs.commonCount(with: last.runs))
+      place.skip(walk.takeBeginning(of: last, common: common))
       // One that lost some of its beginning has the pieces of the last one behind it, in their order.
-      let count = walk.beginning.count
-      if count < last.beginning.count { others = last.beginning.pieces[count...] }
+      if place.position < last.beginning.itemCount { tail = Tail(of: last, in: runs, from: common) }
     }
-    var other = others.startIndex
-    var position = 0
-    for (index, run) in runs.enumerated() {
-      let passed = min(taken, run.count)
-      taken -= passed
-      var number = run.first + passed
-      while number < run.end {
-        while walk.isBetweenPieces, other < others.endIndex, (others[other].first ?? -1) < number {
-          other += 1
+    while let number = place.number {
+      if walk.isBetweenPieces {
+        if let same = tail?.pieces(at: place.position), !same.isEmpty {
+          place.skip(walk.take(same))
+          continue
         }
-        if walk.isBetweenPieces, other < others.endIndex,
-          others[other].fits(at: number, in: run, isLast: index + 1 == runs.count)
+        if let known = pieces[list][number],
+          known.fits(at: number, in: place.run, isLast: place.isInLastRun)
         {
-          walk.take(others[other], isFresh: false)
-          number += others[other].piece.count
-        } else if walk.isBetweenPieces, let known = pieces[list][number],
-          known.fits(at: number, in: run, isLast: index + 1 == runs.count)
-        {
-          walk.take(known, isFresh: true)
-          number += known.piece.count
-        } else {
-          guard let next = item(position + number - run.first, number) else { return nil }
-          walk.add(next, number: number)
-          number += 1
+          walk.take(known)
+          place.skip(known.piece.count)
+          continue
+        }
+        if let open = tail?.openPiece(at: place.position) {
+          place.skip(walk.goOn(from: open))
+          continue
         }
       }
-      position += run.count
+      guard let next = item(place.position, number) else { return nil }
+      walk.add(next, number: number)
+      place.skip(1)
     }
     return walk.finish(runs)
   }
@@ -214,10 +314,13 @@ struct DigestedLists {
       if other.beginning.itemCount <= common {
         beginning = other.beginning
       } else {
+        var (count, items) = (0, 0)
         for piece in other.beginning.pieces {
-          guard beginning.itemCount + piece.piece.count <= common else { break }
-          beginning.append(piece)
+          guard items + piece.piece.count <= common else { break }
+          items += piece.piece.count
+          count += 1
         }
+        if count > 0 { _ = beginning.append(other.beginning.pieces.prefix(count)) }
       }
       hashes += beginning.count
       // What the end of that list ended goes on here.
@@ -230,10 +333,23 @@ struct DigestedLists {
       return beginning.itemCount + count
     }
 
-    mutating func take(_ known: Known, isFresh: Bool) {
-      if isFresh { fresh.append(known) }
+    mutating func take(_ known: Known) {
+      fresh.append(known)
       put(known)
       hashes += 1
+    }
+
+    /// Takes pieces of the list before; how many items they have.
+    mutating func take(_ pieces: ArraySlice<Known>) -> Int {
+      hashes += pieces.count
+      return beginning.append(pieces)
+    }
+
+    /// Takes the last piece of the list before, which goes on here; how many items it has.
+    mutating func goOn(from other: OpenPiece) -> Int {
+      open = OpenPiece(of: other, count: other.items.count)
+      hashes += other.items.count
+      return other.items.count
     }
 
     mutating func add(_ item: Digest, number: Int) {

@@ -76,3 +76,68 @@ extension [ItemRun] {
     return result
   }
 }
+
+/// A place in a list, by the runs of its items.
+struct RunPlace {
+  private let runs: [ItemRun]
+  private var index = 0
+  private var offset = 0
+  /// So many items stand before it.
+  private(set) var position = 0
+
+  /// The beginning.
+  init(of runs: [ItemRun]) {
+    self.runs = runs
+    // Behind runs of none.
+    skip(0)
+  }
+
+  /// The place behind so many items; `nil` where it is the end, or behind it.
+  init?(of runs: [ItemRun], at position: Int) {
+    self.init(of: runs)
+    skip(position)
+    guard self.position == position, number != nil else { return nil }
+  }
+
+  /// The first place from a position on at which an item stands; `nil` where it does not.
+  ///
+  /// - Complexity: O(runs).
+  init?(of runs: [ItemRun], at position: Int, orBehindWhereIs number: Int?) {
+    guard let number else { return nil }
+    self.init(of: runs, at: position)
+    while let here = self.number {
+      if (here..<here + left).contains(number) {
+        skip(number - here)
+        return
+      }
+      skip(left)
+    }
+    return nil
+  }
+
+  /// The number of the item that stands here; `nil` at the end.
+  var number: Int? { index < runs.count ? runs[index].first + offset : nil }
+
+  /// How many items of the run are left, the one that stands here among them.
+  var left: Int { index < runs.count ? runs[index].count - offset : 0 }
+
+  /// The run that it stands in; before the end only.
+  var run: ItemRun { runs[index] }
+
+  /// Whether no other run follows.
+  var isInLastRun: Bool { index + 1 == runs.count }
+
+  /// Goes on by so many items, or to the end.
+  mutating func skip(_ count: Int) {
+    var count = count
+    while index < runs.count, count >= left {
+      count -= left
+      position += left
+      (index, offset) = (index + 1, 0)
+    }
+    guard index < runs.count else { return }
+    position += count
+    offset += count
+  }
+
+}
