@@ -70,6 +70,17 @@ public actor ExchangeRecorder {
     var isCutOff = false
   }
 
+  /// What a conversation came to.
+  struct Answer {
+    var text: String?
+    var step: Int
+    var modelResult: Int
+    /// How much was said.
+    var size: Int
+    /// Whether it was said by a call.
+    var isOfCall = false
+  }
+
   /// What the recording may lack, in words: for whoever started the command.
   public struct Lack: Sendable, Hashable {
     /// Why each of the first was not seen, in the order in which they went by.
@@ -84,8 +95,6 @@ public actor ExchangeRecorder {
   static let valueLimitBytes = 1 << 20
   /// The most bytes of what names a model or a request, and of a reason why something was not seen.
   static let nameLimitBytes = 4_096
-  /// How many events are held until it is known which conversation is the agent's own. Each may hold a reply.
-  private static let waitingLimit = 128
   /// How long a request waits for a reply that it seems to hold, in milliseconds. The end of a stream is
   /// there at once once its client has all of it; whoever only asks alike is not held up for long.
   private static let longestWaitMilliseconds = 1_000
@@ -103,8 +112,8 @@ public actor ExchangeRecorder {
   /// All that happened so far; until the log is settled, as it stands if the guess is right.
   var state = AgentState()
   /// `run_started` is number 0.
-  private var seq = 1
-  private(set) var lastStep = 0
+  var seq = 1
+  var lastStep = 0
   /// What is let through, and what is known of it; `nil` where everything is.
   var guarding: GuardState?
   /// What went by before the log was settled.
@@ -112,13 +121,13 @@ public actor ExchangeRecorder {
   /// The agent's own conversation; `nil` while that is not known.
   var main: Int?
   /// Which large parts of messages stand in the packets so far.
-  private var shownParts = ShownParts()
+  var shownParts = ShownParts()
   /// What each conversation was asked first.
   var firstRequests: [Int: ObservedRequest] = [:]
   /// What the recording may lack so far.
   public private(set) var lack = Lack()
   /// By conversation: the step that came to nothing last, and how often it was tried.
-  private var failed: [Int: (step: Int, attempt: Int)] = [:]
+  var failed: [Int: (step: Int, attempt: Int)] = [:]
   /// By conversation: the last thing that was said, where it is an answer.
   var answers: [Int: Answer] = [:]
   /// Conversations of which the last request came to nothing.
@@ -382,7 +391,7 @@ public actor ExchangeRecorder {
 
   /// Where nothing has shown so far which conversation is the agent's own: the one that went on, then one that
   /// has tools, then the one that was told most.
-  private var likelyMain: Int? {
+  var likelyMain: Int? {
     (0..<conversations.count).max { Self.precedes(rank(of: $0), rank(of: $1)) }
   }
 
@@ -399,170 +408,9 @@ public actor ExchangeRecorder {
     first.lexicographicallyPrecedes(second)
   }
 
-  // MARK: Events
-
-  /// An event as it is before it is known whom it is about.
-  struct Waiting {
-    var type: EventType
-    var data: JSONObject
-    var step: Int
-    var moment: ClockReading
-    var turn: Conversations.Turn?
-  }
-
-  /// What a conversation came to.
-  struct Answer {
-    var text: String?
-    var step: Int
-    var modelResult: Int
-    /// How much was said.
-    var size: Int
-    /// Whether it was said by a call.
-    var isOfCall = false
-  }
-
   /// Remembers the first failure: a log that lacks something is not gone on with.
   func recording(_ work: () throws -> Void) {
     guard failure == nil else { return }
     do { try work() } catch { failure = error }
-  }
-
-  /// Appends an event; returns its number.
-  ///
-  /// - Parameter turn: the request that it is about: whoever made it is named in it.
-  @discardableResult
-  func append(
-    _ type: EventType, _ data: JSONObject, step: Int, of turn: Conversations.Turn? = nil
-  ) throws -> Int {
-    let event = Waiting(type: type, data: data, step: step, moment: clock.reading(), turn: turn)
-    let number = seq
-    seq += 1
-    guarding?.take(self.event(event, number, in: main))
-    if beginning.isSettled {
-      try write(event, number, in: main)
-    } else {
-      waiting.append(event)
-      if sink == nil {
-        try begin(about: likelyMain)
-      } else {
-        try write(event, number, in: beginning.conversation)
-      }
-      if waiting.count >= Self.waitingLimit { try settle(on: likelyMain) }
-    }
-    return number
-  }
-
-  /// Writes an event as it is where a conversation is the agent's own.
-  func write(_ waiting: Waiting, _ number: Int, in main: Int?) throws {
-    state.apply(try written(event(waiting, number, in: main)))
-  }
-
-  /// Writes an event; what of it is too large for a line of the log stands cut there.
-  ///
-  /// - Returns: the event as it stands there.
-  private func written(_ event: Event) throws -> Event {
-    do {
-      try sink?.append(event, isEffectAhead: false)
-      return event
-    } catch {
-      // What a log refuses changes nothing in it. Whatever else is wrong with it is wrong with less, too.
-      for limit in LargeEvent.limits {
-        let smaller = LargeEvent.cut(event, toBytes: limit)
-        if (try? sink?.append(smaller, isEffectAhead: false)) != nil { return smaller }
-      }
-      throw error
-    }
-  }
-
-  /// An event with the name of whoever it is about, where a conversation is the agent's own.
-  private func event(_ waiting: Waiting, _ number: Int, in main: Int?) -> Event {
-    var data = waiting.data
-    if let turn = waiting.turn {
-      let caller = turn.conversation == main ? turn.successor : turn.successor ?? turn.name
-      if waiting.type == .toolsListed {
-        data["source"] = .string(caller ?? "agent")
-      } else if let caller {
-        data["caller"] = .string(caller)
-      }
-      if waiting.type == .decision, turn.conversation == main, caller != nil {
-        data["ofAgent"] = true
-      }
-    }
-    return Event(
-      seq: number, step: waiting.step, type: waiting.type, runId: start.runId,
-      time: waiting.moment.time, t: waiting.moment.t, data: data)
-  }
-
-  private func beginStep(_ turn: Conversations.Turn) throws -> (step: Int, attempt: Int) {
-    if turn.isTriedAgain, let last = failed[turn.conversation], last.step == lastStep {
-      return (last.step, last.attempt + 1)
-    }
-    lastStep += 1
-    let goal = Self.goal(of: turn.request)
-    try append(
-      .contextBuilt,
-      [
-        "runId": .string(start.runId), "goal": goal,
-        "prompt": ["messages": .array(shownParts.bounded(turn.messages))],
-        "toolsDisclosed": JSONValue(turn.request.tools.compactMap { $0["name"]?.stringValue }),
-      ], step: lastStep)
-    return (lastStep, 1)
-  }
-
-  private func modelResult(
-    _ turn: Conversations.Turn, _ outcome: Outcome, attempt: Int
-  ) -> JSONObject {
-    let read = outcome.reply ?? outcome.failed
-    var result = ModelResult(
-      attempt: attempt, requestDigest: turn.digest,
-      reply: outcome.reply?.reply.cut(toBytes: Self.valueLimitBytes), error: outcome.error,
-      model: (turn.request.model ?? read?.model)?.prefix(utf8Bytes: Self.nameLimitBytes))
-    result.inputTokens = read?.usage?.input
-    result.cachedInputTokens = read?.usage?.cachedInput
-    result.cacheWriteTokens = read?.usage?.cacheWrite
-    result.outputTokens = read?.usage?.output
-    result.reasoningTokens = read?.usage?.reasoning
-    result.finishReason = read?.finishReason?.prefix(utf8Bytes: Self.nameLimitBytes)
-    result.cost = guarding?.rules.cost(
-      of: read?.usage, model: read?.model ?? turn.request.model,
-      status: outcome.status)
-    result.modelVersion = read?.model.flatMap { version in
-      result.model?.hasSameUTF8(as: version) ?? false
-        ? nil : version.prefix(utf8Bytes: Self.nameLimitBytes)
-    }
-    result.requestId = (outcome.requestId ?? read?.id)?.prefix(utf8Bytes: Self.nameLimitBytes)
-    result.status = outcome.status
-    result.responseDigest = outcome.responseDigest
-    result.elapsedMicroseconds = outcome.elapsedMicroseconds
-    result.wire = outcome.wire.encoded
-    return result.encoded
-  }
-
-  private func append(_ result: Conversations.Result, _ turn: Conversations.Turn) throws {
-    let data = result.data.cut(toBytes: Self.valueLimitBytes)
-    shownParts.take(result: data)
-    let told: ToolResult =
-      result.isError
-      ? .error(reason: data, isEffectUnknown: false)
-      : result.isOfWords ? .returned(data: data) : .ok(data: data)
-    let payload = ToolResultPayload(callId: result.callId, tool: result.tool, result: told)
-    try append(.toolResult, payload.encoded, step: result.step, of: turn)
-  }
-
-  static func goal(of request: ObservedRequest) -> JSONValue {
-    for message in request.messages where message["role"] == "user" {
-      let texts = (message["content"]?.arrayValue ?? []).compactMap { $0["text"]?.stringValue }
-      guard !texts.isEmpty else { continue }
-      return JSONValue.string(texts.joined(separator: "\n")).cut(toBytes: valueLimitBytes)
-    }
-    return .null
-  }
-
-  private static func listed(_ tools: [JSONValue]) -> JSONObject {
-    let bounded = tools.map { LargeEvent.members(of: $0, toBytes: valueLimitBytes) }
-    return [
-      "source": "agent", "tools": .array(bounded),
-      "digest": .string(Digest(of: .array(bounded)).hex),
-    ]
   }
 }
