@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { descriptor_count = 3 };
+enum { descriptor_count = 5 };
 
 // MARK: In the network
 
@@ -92,10 +92,14 @@ static void live_in_network(int control) {
   // Only from outside may all users be told who they are in here.
   tell(control, 0, NULL);
   if (recv(control, &word, 1, 0) != 1) _exit(1);
-  int descriptors[descriptor_count] = {-1, -1, -1};
+  int descriptors[descriptor_count] = {-1, -1, -1, -1, -1};
   if (raise_loopback() != 0 || (descriptors[0] = listen_on_loopback(&port)) < 0 ||
       (descriptors[1] = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC)) < 0 ||
-      (descriptors[2] = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC)) < 0) {
+      (descriptors[2] = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC)) < 0 ||
+      (descriptors[3] = open("/proc/self/net/tcp", O_RDONLY | O_CLOEXEC)) < 0 ||
+      // Where there is no IPv6, there is no table of it.
+      ((descriptors[4] = open("/proc/self/net/tcp6", O_RDONLY | O_CLOEXEC)) < 0 &&
+       (descriptors[4] = fcntl(descriptors[3], F_DUPFD_CLOEXEC, 0)) < 0)) {
     tell(control, -errno, NULL);
     _exit(1);
   }
@@ -186,13 +190,13 @@ int32_t program_network(struct program_network *network) {
     close(ends[0]);
     return -number;
   }
-  int descriptors[descriptor_count] = {-1, -1, -1};
+  int descriptors[descriptor_count] = {-1, -1, -1, -1, -1};
   int32_t said = -EPERM;
   if (hear(ends[0], &said, descriptors) && said == 0) {
     if (map_users(child) != 0) {
       said = -errno;
     } else if (send(ends[0], "g", 1, MSG_NOSIGNAL) != 1 || !hear(ends[0], &said, descriptors) ||
-               said == 0 || (said > 0 && descriptors[2] < 0)) {
+               said == 0 || (said > 0 && descriptors[descriptor_count - 1] < 0)) {
       said = -EPERM;
     }
   }
@@ -203,5 +207,7 @@ int32_t program_network(struct program_network *network) {
   network->listener = descriptors[0];
   network->users = descriptors[1];
   network->network = descriptors[2];
+  network->sockets = descriptors[3];
+  network->sockets6 = descriptors[4];
   return 0;
 }

@@ -126,6 +126,33 @@ import Testing
       }
     }
 
+    @Test("whoever sends nothing more behind requests is answered all of them")
+    func closedByHalf() async throws {
+      try await serving { port in
+        for _ in 0..<20 {
+          let client = RawClient(port: port)
+          client.send(Self.post("one") + Self.post("two"))
+          client.endSending()
+          let replies = String(decoding: client.receiveAll(), as: UTF8.self)
+          #expect(replies.contains("\r\n\r\none") && replies.hasSuffix("\r\n\r\ntwo"))
+        }
+      }
+    }
+
+    @Test("whoever ends within a request breaks its own connection alone")
+    func brokenByHalf() async throws {
+      try await serving { port in
+        let client = RawClient(port: port)
+        client.send(Self.post("on", length: 3))
+        client.endSending()
+        let reply = String(decoding: client.receiveAll(), as: UTF8.self)
+        #expect(reply.isEmpty || reply.hasPrefix("HTTP/1.1 400"))
+        let other = RawClient(port: port)
+        other.send(Self.post("fine"))
+        #expect(other.receive(until: "fine").hasPrefix("HTTP/1.1 200"))
+      }
+    }
+
     @Test("connections beyond the limit are told so, and others go on")
     func connections() async throws {
       try await serving(Self.limits { $0.connections = 3 }) { port in

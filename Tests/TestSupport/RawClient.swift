@@ -76,6 +76,9 @@ public final class RawClient: Sendable {
     }
   }
 
+  /// Says that nothing more is sent; what comes is read all the same.
+  public func endSending() { shutdown(socket, Int32(SHUT_WR)) }
+
   public func close(reset: Bool = false) {
     if reset {
       var linger = linger(l_onoff: 1, l_linger: 0)
@@ -83,6 +86,12 @@ public final class RawClient: Sendable {
         socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
       shutdown(socket, Int32(SHUT_RD))
     }
+    // Whoever reads meanwhile is woken, and nobody has the socket any more.
     shutdown(socket, Int32(SHUT_RDWR))
+    let nothing = open("/dev/null", O_RDWR | O_CLOEXEC)
+    if nothing >= 0 {
+      dup2(nothing, socket)
+      Glibc.close(nothing)
+    }
   }
 }

@@ -47,6 +47,8 @@ struct program_network {
   int32_t users, network;
   // A socket that listens there on loopback, and its port.
   int32_t listener, port;
+  // Its tables of TCP sockets, by IPv4 and by IPv6 (proc_net(5)), open to be read.
+  int32_t sockets, sockets6;
 };
 
 // What is to be started. Read only while program_watch runs.

@@ -108,6 +108,7 @@ public struct HTTPServing: Sendable {
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
         .childChannelOption(.autoRead, value: false)
+        .childChannelOption(.allowRemoteHalfClosure, value: true)
         .bind(host: host, port: port) { ServedConnection.accept($0) }
       let port = server.channel.localAddress?.port ?? 0
       return try await server.executeThenClose { connections in

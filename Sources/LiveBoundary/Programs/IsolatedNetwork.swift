@@ -34,6 +34,8 @@ public final class IsolatedNetwork: Sendable {
   deinit {
     close(start.users)
     close(start.network)
+    close(start.sockets)
+    close(start.sockets6)
     listener.withLock { if let listener = $0 { _ = close(listener) } }
   }
 

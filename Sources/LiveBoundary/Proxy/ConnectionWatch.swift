@@ -61,11 +61,13 @@ public final class ConnectionWatch: Sendable {
     guard !sockets.isEmpty else { return }
     var found: Set<String> = []
     for table in ["tcp", "tcp6"] {
-      for line in Self.text(of: "/proc/\(leader)/net/\(table)").split(separator: "\n").dropFirst() {
+      for line in SocketTables.text(of: "/proc/\(leader)/net/\(table)").split(separator: "\n")
+        .dropFirst()
+      {
         let fields = line.split(separator: " ")
         // Established, or about to be: whoever listens has no other end.
         guard fields.count > 9, fields[3] == "01" || fields[3] == "02",
-          sockets.contains(String(fields[9])), let other = Self.address(fields[2]),
+          sockets.contains(String(fields[9])), let other = SocketTables.address(fields[2]),
           !isProxy(other)
         else { continue }
         found.insert("\(other.host):\(other.port)")
@@ -98,47 +100,5 @@ public final class ConnectionWatch: Sendable {
       }
     }
     return inodes
-  }
-
-  private static func text(of path: String) -> String {
-    let file = open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { return "" }
-    defer { close(file) }
-    var bytes: [UInt8] = []
-    withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 1) { buffer in
-      while bytes.count < 8 << 20 {
-        let count = read(file, buffer.baseAddress, buffer.count)
-        guard count > 0 else { return }
-        bytes.append(contentsOf: buffer.prefix(count))
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  /// `0100007F:1F90`: words of four bytes in the order of this machine, then the port.
-  static func address(_ text: some StringProtocol) -> (host: String, port: Int)? {
-    let parts = text.split(separator: ":")
-    guard parts.count == 2, let port = Int(parts[1], radix: 16) else { return nil }
-    let digits = Array(parts[0].utf8)
-    guard digits.count == 8 || digits.count == 32 else { return nil }
-    var bytes: [UInt8] = []
-    for start in stride(from: 0, to: digits.count, by: 8) {
-      guard
-        let word = UInt32(String(decoding: digits[start..<(start + 8)], as: UTF8.self), radix: 16)
-      else { return nil }
-      for shift in [0, 8, 16, 24] as [UInt32] {
-        bytes.append(UInt8(truncatingIfNeeded: word >> shift))
-      }
-    }
-    let isMapped =
-      bytes.count == 16 && bytes.prefix(12).elementsEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255])
-    if bytes.count == 4 || isMapped {
-      return (bytes.suffix(4).map { "\($0)" }.joined(separator: "."), port)
-    }
-    let groups = stride(from: 0, to: 16, by: 2).map {
-      String(UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]), radix: 16)
-    }
-    let host = groups.joined(separator: ":")
-    return (host == "0:0:0:0:0:0:0:1" ? "[::1]" : "[\(host)]", port)
   }
 }

@@ -47,6 +47,7 @@
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
         .childChannelOption(.autoRead, value: false)
+        .childChannelOption(.allowRemoteHalfClosure, value: true)
       let connect: @Sendable (any Channel) -> EventLoopFuture<any Channel> = {
         ServedConnection.accept($0)
       }
@@ -57,13 +58,14 @@
           try await bootstrap.bind(host: "127.0.0.1", port: 0, childChannelInitializer: connect)
         }
       let port = server.channel.localAddress?.port ?? 0
+      let tables = SocketTables(of: network)
       return try await server.executeThenClose { connections in
         try await withThrowingTaskGroup(of: Result?.self) { group in
           group.addTask { try await work(port) }
           group.addTask {
             try await withThrowingDiscardingTaskGroup { group in
               for try await connection in connections {
-                group.addTask { await handle(connection, port) }
+                group.addTask { await handle(connection, port, tables) }
               }
             }
             return nil
@@ -80,9 +82,14 @@
     // MARK: Connections
 
     /// One request after the other; what breaks a connection is nobody else's concern.
-    private func handle(_ channel: any Channel, _ port: Int) async {
-      guard let connection = try? await ServedConnection.open(channel) else { return }
+    private func handle(_ channel: any Channel, _ port: Int, _ tables: SocketTables) async {
       let watch = ClientWatch()
+      let client = channel.remoteAddress?.port ?? 0
+      let isEnded: @Sendable () -> Void = {
+        watch.look { tables.isHeld(client, connectedTo: port) }
+      }
+      guard let connection = try? await ServedConnection.open(channel, isEnded: isEnded)
+      else { return }
       connection.channel.closeFuture.whenComplete { _ in watch.leave() }
       try? await connection.executeThenClose { inbound, outbound in
         var parts = inbound.makeAsyncIterator()
@@ -468,41 +475,6 @@
           headers: head.headers.filter { WireReply.isKept(header: $0.name) }
             .map { ($0.name.lowercased(), $0.value) },
           pieces: state.pieces, ending: state.ending)
-      }
-    }
-  }
-
-  /// Ends what is done for a client that has gone away.
-  private final class ClientWatch: Sendable {
-    private struct State {
-      var hasLeft = false
-      var cancel: (@Sendable () -> Void)?
-    }
-
-    private let state = Mutex(State())
-
-    var hasLeft: Bool { state.withLock { $0.hasLeft } }
-
-    func leave() {
-      let cancel = state.withLock { state in
-        state.hasLeft = true
-        return state.cancel
-      }
-      cancel?()
-    }
-
-    func whilePresent(_ work: @escaping @Sendable () async -> Bool) async -> Bool {
-      let task = Task { await work() }
-      let hasLeft = state.withLock { state in
-        state.cancel = { task.cancel() }
-        return state.hasLeft
-      }
-      if hasLeft { task.cancel() }
-      defer { state.withLock { $0.cancel = nil } }
-      return await withTaskCancellationHandler {
-        await task.value
-      } onCancel: {
-        task.cancel()
       }
     }
   }
