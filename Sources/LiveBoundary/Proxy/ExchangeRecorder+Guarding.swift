@@ -40,6 +40,12 @@ extension ExchangeRecorder {
     return guarding?.exceeded.map { .ended(.budgetExhausted, detail: $0) }
   }
 
+  /// Why nothing more goes through, in words for whoever asks: what happens from now on would stand in no log, and no
+  /// limit would count it. `nil` while all is recorded.
+  var lossWords: String? {
+    failure.map { "the run can no longer be recorded: \($0)" }
+  }
+
   // MARK: Requests
 
   /// Why a request to a model does not go to its provider, in words for whoever asks; `nil` where it does.
@@ -61,6 +67,7 @@ extension ExchangeRecorder {
   }
 
   private func reasonToRefuse() -> String? {
+    if let lossWords { return lossWords }
     guard let guarding else { return nil }
     if guarding.end != nil { return "the run is over: policy has ended it" }
     guard let (detail, words) = exceeded(guarding.rules) else { return nil }

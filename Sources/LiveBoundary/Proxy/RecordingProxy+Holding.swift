@@ -52,6 +52,9 @@
       on wire: WireReply, _ head: HTTPHead, _ held: ExchangeRecorder.HeldReply?,
       _ dialect: Dialect, _ client: Client
     ) async throws {
+      if let words = await recorder.lossWords {
+        return try await client.refuse(.forbidden, words, isFinal: true)
+      }
       // An error is handed on where it plainly holds no call.
       guard await recorder.holdsReplies,
         wire.status < 400 || ReadReply(wire, dialect).unread != nil
@@ -61,7 +64,12 @@
         return try await client.refuse(
           .forbidden, "a policy is in force, and redirects lead around it", isFinal: true)
       }
-      switch await recorder.judge(held, wire, dialect) {
+      let handing = await recorder.judge(held, wire, dialect)
+      // A verdict that stands in no log lets nothing run.
+      if let words = await recorder.lossWords {
+        return try await client.refuse(.forbidden, words, isFinal: true)
+      }
+      switch handing {
       case .whole: return try await send(wire, head.headers, client)
       case .edited(let edited):
         // It goes on as it was before it was compressed.
