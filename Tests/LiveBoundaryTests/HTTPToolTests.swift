@@ -246,6 +246,11 @@
       #expect(try await told("/next?x=1") == #"ok: "/next?x=1 Bearer tok-12345678""#)
       #expect(try await told("next") == #"ok: "/next Bearer tok-12345678""#)
       #expect(
+        try await told("/sign-in?back=http://one.invalid/start")
+          == #"ok: "/sign-in?back=http://one.invalid/start Bearer tok-12345678""#)
+      #expect(
+        try await told("?page=2", from: "/start") == #"ok: "/start?page=2 Bearer tok-12345678""#)
+      #expect(
         try await told(
           "http://two.invalid:\(port)/x", hosts: ["one.invalid", "two.invalid:\(port)"])
           == #"ok: "/x none""#)
@@ -265,7 +270,8 @@
       #expect(!other.contains("the port") && other.hasPrefix("error"), "\(other)")
       #expect(
         try await told("http://two.invalid:\(server.port)/x")
-          == "error: not sent: the host two.invalid is not among the tool's allowedHosts")
+          == "error, effect unknown: 302: redirect: the host two.invalid is not among the tool's "
+          + "allowedHosts")
       #expect(
         try await told("http://inner.invalid/", hosts: ["one.invalid", "inner.invalid"])
           .contains("10.0.0.1, which is no public address"))

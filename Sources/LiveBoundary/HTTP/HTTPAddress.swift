@@ -54,6 +54,22 @@ public struct HTTPAddress: Sendable, Hashable {
 }
 
 extension HTTPAddress {
+  /// The URL that a `Location` names in a reply from here (RFC 3986, section 5.2).
+  ///
+  /// - Parameter origin: scheme and authority of this address, as they are to be said.
+  func url(of location: String, origin: String) -> String {
+    // A URL within a query is no scheme.
+    let name = location.prefix { !"/?#".contains($0) }
+    if name.contains(":") { return location }
+    if location.hasPrefix("//") { return "\(scheme):\(location)" }
+    if location.hasPrefix("/") { return origin + location }
+    let path = target.prefix { $0 != "?" }
+    if location.isEmpty || location.hasPrefix("#") { return origin + target }
+    if location.hasPrefix("?") { return origin + path + location }
+    let folder = path.lastIndex(of: "/").map { path[...$0] } ?? "/"
+    return origin + folder + location
+  }
+
   /// A segment of a path as the text that it stands for; what is no escape stays as it is.
   static func unescaped(_ segment: String) -> String {
     var (plain, rest): ([UInt8], ArraySlice<UInt8>) = ([], Array(segment.utf8)[...])

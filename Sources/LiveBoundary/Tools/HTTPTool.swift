@@ -194,8 +194,15 @@
       _ call: HTTPCall, _ request: ToolRequest, until end: ContinuousClock.Instant, limit: Int
     ) async throws -> ToolAnswer {
       var call = call
+      var status: Int?
       for hop in 0... {
-        let reply = try await reply(to: call, until: end)
+        let reply: Reply
+        do { reply = try await self.reply(to: call, until: end) } catch {
+          // The first request was sent and answered, whatever keeps the next from being sent.
+          guard let status, let words = unsent(error) else { throw error }
+          return .ended(request, .error("\(status): redirect: \(words)"), afterMicroseconds: 0)
+        }
+        status = reply.head.status
         guard (300..<400).contains(reply.head.status), let place = reply.head.headers["location"],
           http.method == .get || http.method == .head
         else { return answer(reply, request) }
@@ -212,6 +219,16 @@
         }
       }
       throw NotSent(words: "redirected")
+    }
+
+    /// Why a request was not sent; `nil` where it may have been, or nobody waits for it any more.
+    private func unsent(_ error: any Error) -> String? {
+      if let fault = error as? NotSent { return fault.words }
+      guard cancellation.signal == nil, let failure = error as? HTTPFailure,
+        !failure.mayHaveArrived,
+        ![.firstByteTimeout, .idleTimeout, .totalTimeout].contains(failure.kind)
+      else { return nil }
+      return "\(failure)"
     }
 
     private func reply(
@@ -248,18 +265,7 @@
     private func redirected(_ call: HTTPCall, to place: String) throws -> HTTPCall {
       guard let from = HTTPAddress(call.url) else { throw NotSent(words: "the URL is none") }
       let origin = call.url.prefix(call.url.utf8.count - Self.targetLength(of: call.url))
-      let url: String
-      if place.contains("://") {
-        url = place
-      } else if place.hasPrefix("//") {
-        url = "\(from.scheme):\(place)"
-      } else if place.hasPrefix("/") {
-        url = origin + place
-      } else {
-        let path = from.target.prefix { $0 != "?" }
-        let folder = path.lastIndex(of: "/").map { path[...$0] } ?? "/"
-        url = origin + folder + place
-      }
+      let url = from.url(of: place, origin: String(origin))
       guard let to = HTTPAddress(url) else { throw NotSent(words: "its place is no URL") }
       guard to.scheme == from.scheme || to.scheme == "https" else {
         throw NotSent(words: "it leads from https to http")
