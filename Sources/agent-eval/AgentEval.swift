@@ -123,7 +123,7 @@ struct AgentEval: AsyncParsableCommand {
 
   /// Prints help, the version or a script of completions, which ArgumentParser throws, and ends the process.
   private static func show(_ asked: any Error) -> Never {
-    let text = fullMessage(for: asked)
+    let text = HelpCompletion.added(to: fullMessage(for: asked))
     // None of it is from a trace, and a script has to stay what it is.
     if !text.isEmpty { Output.raw(Array((text + "\n").utf8)) }
     end(0)

@@ -55,13 +55,36 @@ struct HelpTests {
       ask agent-eval record agent.yaml goal --policy Ev
       ask agent-eval run --report js
       ask agent-eval run --filter Ev
+      ask agent-eval help rec
+      ask agent-eval help exit
+      ask agent-eval export ot
+      ask agent-eval export otlp Ev
       """, in: folder.path)
     #expect(
       outcome.lines.map { $0.split(separator: " ").joined(separator: " ") } == [
         "EvalCases Ever.jsonl.gz", "EvalCases Ever.jsonl.gz", "EvalCases",
         "EvalCases Ever.jsonl.gz",
-        "EvalCases Ever.jsonl.gz", "json", "",
+        "EvalCases Ever.jsonl.gz", "json", "", "receive record", "exit-codes", "otlp",
+        "EvalCases Ever.jsonl.gz",
       ], "\(outcome)")
+  }
+
+  @Test(
+    "the completions of zsh and fish offer verbs and topics behind help, and formats of exports")
+  func completionOfOtherShells() async throws {
+    let zsh = try await Binary.run(["--generate-completion-script", "zsh"]).output
+    let behindHelp = try #require(zsh.range(of: "_agent-eval_help() {")).upperBound
+    let place = try #require(
+      zsh[behindHelp...].split(separator: "\n").first { $0.contains("verb or topic") })
+    let fish = try await Binary.run(["--generate-completion-script", "fish"]).lines
+    let line = try #require(fish.last { $0.contains("\"agent-eval help\" -eq 1") })
+    for offered in [String(place), line] {
+      for word in ["run", "policy", "exit-codes", "topics"] {
+        #expect(offered.split { " ()'".contains($0) }.contains(word[...]), "\(offered)")
+      }
+    }
+    let formats = try #require(fish.first { $0.contains("\"agent-eval export\" -eq 1") })
+    #expect(formats.contains("otlp"))
   }
 
   @Test("every verb has examples, which are command lines of its own that it can read")

@@ -22,8 +22,11 @@ struct Export: ParsableCommand, Verb {
           "export --formats": "what can be written",
         ]))
 
-  @Argument(help: "The format, then run logs or folders of them.", completion: .file())
-  var arguments: [String] = []
+  @Argument(help: "The format.", completion: .list(ExportFormat.allCases.map(\.rawValue)))
+  var format: String?
+
+  @Argument(help: "Run logs, or folders of them.", completion: .file())
+  var logs: [String] = []
 
   @Option(
     name: .shortAndLong,
@@ -40,7 +43,7 @@ struct Export: ParsableCommand, Verb {
     help: """
       Which table csv and ndjson print: \(ExportTable.allCases.map(\.rawValue).joined(separator: ", ")). \
       Into a folder all are written.
-      """)
+      """, completion: .list(ExportTable.allCases.map(\.rawValue)))
   var table: String?
 
   @Flag(help: "Leave out the log that goes along: what the format cannot say is lost.")
@@ -57,7 +60,7 @@ struct Export: ParsableCommand, Verb {
   func validate() throws {
     if formats { return }
     try output.map(OutputOption.check)
-    guard let name = arguments.first else {
+    guard let name = format else {
       throw ValidationError("Missing expected argument: the format")
     }
     guard let format = ExportFormat(rawValue: name) else {
@@ -67,7 +70,7 @@ struct Export: ParsableCommand, Verb {
         "“\(Visible.line(name, width: 80))” is no format.\(hint) The formats are "
           + "\(names.joined(separator: ", ")).")
     }
-    if arguments.count == 1 { throw ValidationError("Name the logs to export.") }
+    if logs.isEmpty { throw ValidationError("Name the logs to export.") }
     if let table {
       guard ExportTable(rawValue: table) != nil else {
         throw ValidationError(
@@ -88,7 +91,7 @@ struct Export: ParsableCommand, Verb {
 
   func run() throws {
     if formats { return listFormats() }
-    guard let format = arguments.first.flatMap(ExportFormat.init(rawValue:)) else { return }
+    guard let format = format.flatMap(ExportFormat.init(rawValue:)) else { return }
     var exporter = Exporter(
       format: format, output: output, version: AgentEval.configuration.version)
     exporter.isPlain = plain
@@ -97,7 +100,7 @@ struct Export: ParsableCommand, Verb {
       exporter.results = try RunResults(
         decoding: try JSONValue(parsing: try InputFiles.all(of: results)))
     }
-    let logs = try logs()
+    let logs = try foundLogs()
     if exporter.writesFolder, format.isTable, table != nil {
       throw ValidationError("Into a folder all tables are written; leave --table out.")
     }
@@ -129,17 +132,17 @@ struct Export: ParsableCommand, Verb {
   }
 
   /// The logs that the arguments name, those of folders in the order of their paths.
-  private func logs() throws -> [String] {
-    var logs: [String] = []
-    for path in arguments.dropFirst() {
+  private func foundLogs() throws -> [String] {
+    var all: [String] = []
+    for path in logs {
       let found = try LogFiles.all(below: path)
       guard !found.isEmpty else {
         Output.error("agent-eval: no logs below \(Visible.line(path))")
         throw ExitCode(2)
       }
-      logs += found
+      all += found
     }
-    return logs
+    return all
   }
 
   private func tell(_ report: ExportReport) {

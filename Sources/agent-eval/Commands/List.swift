@@ -23,7 +23,9 @@ struct List: ParsableCommand, Verb {
     completion: .directory)
   var folder = RunLogs.folder
 
-  @Option(help: "Only runs that stopped so; “none”: have not stopped. May be given again.")
+  @Option(
+    help: "Only runs that stopped so; “none”: have not stopped. May be given again.",
+    completion: .list(Self.stops))
   var stop: [String] = []
 
   @Option(
@@ -70,8 +72,11 @@ struct List: ParsableCommand, Verb {
 
   @OptionGroup(title: "Output options") var screen: ScreenOptions
 
+  /// What `--stop` takes.
+  private static let stops = StopReason.allCases.map(\.rawValue) + ["none"]
+
   func validate() throws {
-    let reasons = StopReason.allCases.map(\.rawValue) + ["none"]
+    let reasons = Self.stops
     for reason in stop where !reasons.contains(reason) {
       let nearest = Spelling.nearest(to: reason, among: reasons)
       throw ValidationError(

@@ -146,7 +146,6 @@ extension Verify: NamesFiles {
 
 extension Export: NamesFiles {
   mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows {
-    // The first names the form.
-    for index in arguments.indices.dropFirst() { try body(&arguments[index], [.log, .folder]) }
+    for index in logs.indices { try body(&logs[index], [.log, .folder]) }
   }
 }
