@@ -67,7 +67,8 @@ struct AgentEval: AsyncParsableCommand {
     // Memory is asked of the system in larger pieces; by default each thread asks page by page.
     _ = mallopt(MallocOption.topPad, 1 << 20)
     _ = mallopt(MallocOption.trimThreshold, 64 << 20)
-    let arguments = RunLogs.spellingOut(Array(CommandLine.pathArguments.dropFirst()))
+    let arguments = NegativeValues.joined(
+      RunLogs.spellingOut(Array(CommandLine.pathArguments.dropFirst())))
     Settings.require(for: arguments.first)
     if let request = RunRequest(plain: arguments) {
       do {

@@ -212,6 +212,12 @@ struct Pause: AsyncParsableCommand {
   @Option(help: "Seconds to wait for what is under way.")
   var timeout = 60.0
 
+  func validate() throws {
+    guard (0...1e9).contains(timeout) else {
+      throw ValidationError("--timeout takes 0 to 1000000000 seconds.")
+    }
+  }
+
   func run() async throws {
     let request = PauseRequest(log: log)
     guard try request.isRunning() else {
@@ -222,7 +228,7 @@ struct Pause: AsyncParsableCommand {
     }
     try request.make()
     let clock = ContinuousClock()
-    let end = clock.now + .seconds(min(max(0, timeout), 1e9))
+    let end = clock.now + .seconds(timeout)
     while !request.isClosed {
       guard clock.now < end else {
         Output.error("what is under way has not ended yet; the pipeline pauses once it has")
