@@ -138,16 +138,45 @@ struct RunLogTests {
       "cases.yaml", "caseId: a\nrecording: \(log)\nexpected: {stopReason: success}\n")
     try await Binary.run(["run", "cases.yaml"], in: folder.path)
     let all = try await Binary.run(["run", "cases.yaml", "--last-failed"], in: folder.path)
-    #expect(all.errors.contains("nothing failed in the last run here"))
+    #expect(all.errors.contains("each case passed in the last run here"))
     #expect(all.output.contains("1 case: 1 passed"))
     let gone = try await Binary.run(["show", "last-failed"], in: folder.path, status: 2)
-    #expect(gone.errors.contains("nothing failed in the last agent-eval run"))
+    #expect(gone.errors.contains("each case passed in the last agent-eval run"))
     // A file that nobody could have written is refused.
     for text in ["{}", "[", #"{"schema":"agent-eval/last-run/1","failed":[],"isWhole":false}"#] {
       try folder.write(".agent-eval/last-run.json", text)
       let refused = try await Binary.run(["show", "last-failed"], in: folder.path, status: 2)
       #expect(refused.errors.contains("last-run.json"), "\(refused)")
     }
+  }
+
+  @Test(
+    "what was inconclusive is judged again by --last-failed, and is last-failed where nothing failed"
+  )
+  func lastOpen() async throws {
+    let folder = try TemporaryFolder()
+    let (log, other) = (Fixture.run("refund-drafted"), Fixture.run("tool-failure"))
+    func judge(_ stop: String, status: Int32) async throws {
+      try folder.write(
+        "cases.yaml",
+        """
+        cases:
+          - {caseId: a, recording: \(log), expected: {stopReason: success}}
+          - {caseId: b, recording: \(log), expected: {eachCall: [{tool: nothing_like_it, status: ok}]}}
+          - {caseId: c, recording: \(other), expected: {stopReason: \(stop)}}
+        """)
+      try await Binary.run(["run", "cases.yaml"], in: folder.path, status: status)
+    }
+    try await judge("success", status: 1)
+    let failed = try await Binary.run(["show", "last-failed"], in: folder.path)
+    #expect(failed.errors.contains("log    \(other)"), "\(failed)")
+    let again = try await Binary.run(
+      ["run", "--last-failed", "cases.yaml", "--json"], in: folder.path, status: 1
+    ).json()
+    #expect(again["cases"]?.arrayValue?.compactMap { $0["caseId"]?.stringValue } == ["b", "c"])
+    try await judge("tool_failure", status: 3)
+    let open = try await Binary.run(["show", "last-failed"], in: folder.path)
+    #expect(open.errors.contains("log    \(log)"), "\(open)")
   }
 
   @Test("a filter that fits nothing is told with the nearest id or tag")

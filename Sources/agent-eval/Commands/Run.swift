@@ -53,7 +53,8 @@ struct Run: AsyncParsableCommand, Verb {
       """, valueName: "file"), completion: .file())
   var filesFrom: String?
 
-  @Flag(help: "Only the cases that failed in the last run of this folder; all where none did.")
+  @Flag(
+    help: "Only the cases that did not pass in the last run of this folder; all where each did.")
   var lastFailed = false
 
   @Flag(

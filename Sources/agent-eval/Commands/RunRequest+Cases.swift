@@ -53,19 +53,19 @@ extension RunRequest {
     return loaded
   }
 
-  /// Leaves the cases that failed in the last run here; all where none did, which is told.
+  /// Leaves the cases that did not pass in the last run here; all where each did, which is told.
   private func keepLastFailed(of loaded: inout CaseLoader.Result) throws {
     guard let last = try LastRun.read() else {
       return Output.error("note: no case was judged here yet: every case is judged.")
     }
     guard !last.failed.isEmpty else {
-      return Output.error("note: nothing failed in the last run here: every case is judged.")
+      return Output.error("note: each case passed in the last run here: every case is judged.")
     }
     let failed = Set(last.failed.map { Array($0.caseId.utf8) })
     let kept = loaded.cases.filter { failed.contains(Array($0.caseId.utf8)) }
     guard !kept.isEmpty else {
       throw none(
-        "none of the \(Figures.count(last.failed.count, "case")) that failed in the last run here is in "
+        "none of the \(Figures.count(last.failed.count, "case")) that did not pass in the last run here is in "
           + paths.joined(separator: ", "))
     }
     loaded.cases = kept

@@ -97,7 +97,8 @@ struct RunRequest: Hashable {
     let start = SuiteStart()
     let all = try loadCases(areRunsElsewhere: runs != nil)
     let loaded = try chosen(all)
-    let lastRun = LastRun.Collector(isPart: loaded.cases.count < all.cases.count)
+    let lastRun = LastRun.Collector(
+      isPart: shard != nil || loaded.cases.count < all.cases.count)
     try requireNetwork(for: loaded)
     let cancellation = Cancellation()
     let listener = SignalListener(cancellation)

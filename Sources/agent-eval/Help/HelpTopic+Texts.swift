@@ -52,7 +52,8 @@ extension HelpTopic {
       - `latest`: the run whose log was written last, by the time of its file. Runs that other runs called are \
       passed over.
       - `last-failed`, or the option `--last-failed` in its place: the log of the first case that failed in the \
-      last `agent-eval run` of this folder. `run --last-failed` judges just those cases.
+      last `agent-eval run` of this folder, or else of the first that was inconclusive. `run --last-failed` judges \
+      all that did not pass.
       - the beginning of a run's identifier, of four characters or more. One that several runs begin with is refused, \
       with their names; of copies of one run (scrubbed, repaired) the log named after it is taken.
 

@@ -11,7 +11,8 @@ import TraceStorage
 /// What stands on a command line in the place of a log.
 ///
 /// - `latest`: the run whose log was written last; runs that other runs called are passed over.
-/// - `last-failed`: the first case that failed in the last `agent-eval run` of this folder.
+/// - `last-failed`: the first case that failed in the last `agent-eval run` of this folder, else the first that was
+///   inconclusive.
 /// - the beginning of a run's identifier, of at least ``leastCharacters``.
 ///
 /// All are looked for below the folder that new runs go to. A file of the name goes first.
@@ -131,11 +132,13 @@ enum RunLogs {
           "no case was judged here yet: last-failed is the first that failed in the last agent-eval run "
           + "(\(LastRun.path))")
     }
-    guard let log = last.failed.lazy.compactMap(\.log).first else {
+    // What failed says more than what nobody could decide.
+    let inOrder = last.failed.filter { !$0.isOpen } + last.failed.filter(\.isOpen)
+    guard let log = inOrder.lazy.compactMap(\.log).first else {
       throw Unknown(
         description: last.failed.isEmpty
-          ? "nothing failed in the last agent-eval run here"
-          : "no case that failed in the last agent-eval run has a log: \(last.failed[0].caseId) has none"
+          ? "each case passed in the last agent-eval run here"
+          : "no case that did not pass in the last agent-eval run has a log: \(inOrder[0].caseId) has none"
       )
     }
     return log

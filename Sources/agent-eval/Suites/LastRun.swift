@@ -5,13 +5,15 @@ import Glibc
 import Synchronization
 import TraceJudging
 
-/// What failed in the last run of a suite in this folder: a small file, written anew at the end of each.
+/// What did not pass in the last run of a suite in this folder: a small file, written anew at the end of each.
 struct LastRun: Sendable {
   /// A case that did not pass.
   struct Failed: Sendable {
     var caseId: String
     /// The log that shows it; `nil` where no run was judged.
     var log: String?
+    /// Whether nothing failed either: something could not be verified, or was not run.
+    var isOpen = false
   }
 
   var failed: [Failed] = []
@@ -39,7 +41,10 @@ struct LastRun: Sendable {
     }
     return LastRun(
       failed: entries.compactMap { entry in
-        entry["caseId"]?.stringValue.map { Failed(caseId: $0, log: entry["log"]?.stringValue) }
+        entry["caseId"]?.stringValue.map {
+          Failed(
+            caseId: $0, log: entry["log"]?.stringValue, isOpen: entry["inconclusive"] == true)
+        }
       })
   }
 
@@ -53,17 +58,19 @@ struct LastRun: Sendable {
 
     func take(_ result: CaseResult) {
       // Where results are compared with what was accepted, what has become worse has failed as well.
-      let hasFailed = [result.outcome, result.standing].contains { $0 == .fail || $0 == .error }
-      guard isPart || hasFailed else { return }
+      let said = [result.outcome, result.standing]
+      let isListed = said.contains { $0 != .pass }
+      guard isPart || isListed else { return }
       let log = (result.trials.first { $0.outcome == .fail } ?? result.trials.first)?.log
       state.withLock { state in
         if isPart { state.judged.insert(Array(result.caseId.utf8)) }
-        guard hasFailed else { return }
-        state.failed.append(Failed(caseId: result.caseId, log: log))
+        guard isListed else { return }
+        let isOpen = !said.contains { $0 == .fail || $0 == .error }
+        state.failed.append(Failed(caseId: result.caseId, log: log, isOpen: isOpen))
       }
     }
 
-    /// Keeps what failed, in the order of the cases. Cases that were loaded and not judged now stay as they were.
+    /// Keeps what did not pass, in the order of the cases. Cases that were loaded and not judged now stay as they were.
     ///
     /// A folder that cannot be written to is no reason to end otherwise: then what was kept is removed where that
     /// goes, so that it is never taken for this run's.
@@ -96,7 +103,11 @@ struct LastRun: Sendable {
       "schema": .string(Self.schema), "isWhole": .bool(failed.count <= Self.limit),
       "failed": .array(
         failed.prefix(Self.limit).map {
-          ["caseId": .string($0.caseId), "log": $0.log.map(JSONValue.string) ?? .null]
+          var entry: JSONObject = [
+            "caseId": .string($0.caseId), "log": $0.log.map(JSONValue.string) ?? .null,
+          ]
+          if $0.isOpen { entry["inconclusive"] = true }
+          return .object(entry)
         }),
     ]
     return CanonicalJSON.encode(value, form: .plain)
