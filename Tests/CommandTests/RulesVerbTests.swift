@@ -46,6 +46,31 @@ struct RulesVerbTests {
     return outcomes
   }
 
+  // MARK: Places
+
+  @Test("each file is judged once, whatever way and however often it is named")
+  func namedAgain() async throws {
+    let folder = try Self.makeFolder()
+    try folder.write("rules.yaml", "caseId: calm\nexpected: {noLoops: 3}\n")
+    let log = "runs/deep/budget-steps.jsonl.gz"
+    let manager = FileManager.default
+    try manager.createSymbolicLink(
+      atPath: folder.path + "/link.jsonl.gz", withDestinationPath: log)
+    try manager.createSymbolicLink(
+      atPath: folder.path + "/runs/deep/a-link.jsonl.gz",
+      withDestinationPath: "budget-steps.jsonl.gz")
+    let once = try await Self.results(["rules.yaml", "--on", "runs"], in: folder, status: 0)
+    #expect(once.count == 3 && once.keys.contains { $0.hasSuffix("deep/budget-steps") }, "\(once)")
+    let again = [
+      "runs", log, "./\(log)", "link.jsonl.gz", "runs/deep", "runs/trace.json",
+      folder.path + "/runs",
+    ]
+    let outcome = try await Binary.run(
+      ["run", "rules.yaml", "--json"] + again.flatMap { ["--on", $0] }, in: folder.path)
+    #expect(try outcome.json()["cases"]?.arrayValue?.count == 3, "\(outcome)")
+    #expect(outcome.errors.contains("named more than once"))
+  }
+
   // MARK: Damage
 
   @Test("what cannot be read is a case that could not be judged, and the others are judged")

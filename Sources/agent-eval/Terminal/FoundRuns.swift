@@ -10,13 +10,15 @@ import TraceStorage
 /// The runs of files and folders, whoever wrote them down: run logs as they are, other tools' traces by way of a
 /// cache.
 enum FoundRuns {
-  /// All of them, those of a path in the order of their names. What cannot be read is one of them.
+  /// All of them, those of a path in the order of their names, those of a file once, however often it is named. What
+  /// cannot be read is one of them.
   ///
   /// - Parameter cache: where imported runs are kept; `nil` for the usual place.
   static func all(of paths: [String], cache: String?) -> [FoundRun] {
     let cache = ImportCache(
       folder: cache ?? ImportCache.defaultFolder, version: AgentEval.configuration.version)
     var runs: [FoundRun] = []
+    var files = FileIdentities()
     for path in paths {
       let found = self.runs(of: path, cache) { Output.progress("reading \($0) runs") }
       // One without a run is none that was judged, whatever the others hold; of a single one the rules tell it.
@@ -25,13 +27,18 @@ enum FoundRuns {
       }
       // Below one path the path says nothing; of several it tells them apart.
       let head = paths.count == 1 ? "" : isFolder(path) ? trimmed(path) + "/" : ""
-      runs += found.map { run in
+      runs += files.firstMet(found).map { run in
         var run = run
         run.name = head + run.name
         return run
       }
     }
     Output.progress("")
+    if files.repeated > 0 {
+      Output.error(
+        "note: \(Figures.count(files.repeated, "run")) named more than once, by a path or a link, counted once"
+      )
+    }
     notePassedOver(below: paths)
     return runs
   }
