@@ -164,6 +164,32 @@ struct AcceptVerbTests {
     #expect(outcome.output.contains(told), "\(outcome)")
   }
 
+  @Test(
+    "what a pipeline was given is its goal, so that a recording of another input is a regression")
+  func goalOfPipeline() async throws {
+    let folder = try TemporaryFolder()
+    var reader = try LogReader(path: Project.path("Fixtures/pipeline-runs/review.jsonl.gz"))
+    var events: [Event] = []
+    while let event = try reader.next() { events.append(event) }
+    try writeLog(events, to: folder.path("run.jsonl.gz"))
+    for (input, line) in [("", #"  goal "{\"repo\":\"wc\"}""#), ("input: {repo: wc}", nil)] {
+      try folder.write(
+        "cases.yaml",
+        "caseId: one\nrecording: run.jsonl.gz\n\(input)\nexpected: {stopReason: success}\n")
+      try await Binary.run(["accept", ".", "--all"], in: folder.path)
+      let text = try #require(folder.text("accepted/one.txt"))
+      #expect(
+        text.split(separator: "\n").first { $0.hasPrefix("  goal ") }.map(String.init) == line)
+      try await Binary.run(["run", ".", "--against", "accepted"], in: folder.path)
+    }
+    events[0].data["input"] = ["repo": "production"]
+    try FileManager.default.removeItem(atPath: folder.path("run.jsonl.gz"))
+    try writeLog(events, to: folder.path("run.jsonl.gz"))
+    let outcome = try await Binary.run(
+      ["run", ".", "--against", "accepted"], in: folder.path, status: 1)
+    #expect(outcome.output.contains("the run had another goal: "), "\(outcome)")
+  }
+
   @Test("a damaged baseline is neither a regression nor green, and is told with its line")
   func damaged() async throws {
     let folder = try await Self.accepted()

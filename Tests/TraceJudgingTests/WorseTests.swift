@@ -210,6 +210,20 @@ struct WorseTests {
     }
   }
 
+  @Test("what a case gives a pipeline is compared as JSON, however it is spaced")
+  func inputOfPipeline() {
+    var accepted = AcceptedCase(caseId: "a", runs: [Self.run([])])
+    accepted.setting.say(.input, .string(#"{"repo": "wc"}"#))
+    for (given, kind) in [
+      (#"{"repo":"wc"}"#, .same), (#"{"repo":"other"}"#, .regressed),
+    ] as [(String, CaseComparison.Kind)] {
+      var now = accepted
+      now.runs[0].goal = AcceptedText.value(.string(given))
+      let found = CaseComparison(of: now, with: accepted.sorted, tolerance: Tolerance())
+      #expect(found.kind == kind, "\(given)")
+    }
+  }
+
   @Test("results of earlier versions say of a case that it took another path")
   func earlierWord() throws {
     var results = EvalResults(cases: [], skipped: [])

@@ -41,8 +41,8 @@ public struct RunNotes: Sendable {
   public private(set) var usage = RunUsage()
   /// What the run was made with.
   private(set) var setting = RunSetting()
-  /// What the run was to do, as ``AcceptedText`` writes a text; `nil` where nobody says so, and of a pipeline, whose
-  /// goal is its name.
+  /// What the run was to do, as ``AcceptedText`` writes a value: its goal, and of a pipeline what it was given; `nil`
+  /// where nobody says so.
   private(set) var goal: String?
   /// What the runs below it were made with, by who they are, without the elements of tasks.
   private var settingsBelow: [ByteText: RunSetting] = [:]
@@ -80,9 +80,7 @@ public struct RunNotes: Sendable {
     switch event.type {
     case .runStarted:
       setting = RunSetting(started: event.data)
-      if !event.beginsPipeline {
-        goal = (event.data["goal"]?.stringValue).map { AcceptedText.value(.string($0)) }
-      }
+      goal = Self.goal(started: event).map { AcceptedText.value(.string($0)) }
       note(tools: event.data["tools"]?.arrayValue ?? [])
     case .toolsListed:
       note(tools: event.data["tools"]?.arrayValue ?? [])
@@ -132,6 +130,13 @@ public struct RunNotes: Sendable {
     let id = ByteText(callId)
     guard let seq = proposals[id] else { return false }
     return (calls[CallKey(callId: id, seq: seq)]?.starts ?? 0) == 0
+  }
+
+  /// What a run is to do. The goal of a pipeline is its name: what it is to do is its input, as a case says it.
+  private static func goal(started event: Event) -> String? {
+    guard event.beginsPipeline else { return event.data["goal"]?.stringValue }
+    guard let input = event.data["input"], !input.isNull else { return nil }
+    return input.stringValue ?? CanonicalJSON.string(input)
   }
 
   private mutating func note(tools: [JSONValue]) {
