@@ -1,8 +1,13 @@
 /// Figures as people read them.
 public enum Figures {
-  /// `3 calls`, `1 call`.
-  public static func count(_ number: Int, _ noun: String) -> String {
-    "\(number) \(noun)\(number == 1 ? "" : "s")"
+  /// `3 calls`, `1 call`; `2 retries`, where an s behind the noun does not do.
+  public static func count(_ number: Int, _ noun: String, plural: String? = nil) -> String {
+    "\(number) \(number == 1 ? noun : plural ?? noun + "s")"
+  }
+
+  /// The same of an amount that need not be whole: `1 second`, `1.5 seconds`.
+  package static func count(_ amount: Double, _ noun: String, plural: String) -> String {
+    "\(JSONValue(amount)) \(amount == 1 ? noun : plural)"
   }
 
   /// A sum of money to a millionth, without the dust that adding doubles leaves.

@@ -38,7 +38,8 @@ struct PromotedCase {
     let (events, calls) = (promotion.eventCounts, promotion.callCounts)
     if events.after < events.before {
       lines.append(
-        "Shortened from \(events.before) events and \(calls.before) calls to \(events.after) and \(calls.after)."
+        "Shortened from \(Figures.count(events.before, "event")) and \(Figures.count(calls.before, "call")) "
+          + "to \(events.after) and \(calls.after)."
       )
     }
     return lines

@@ -83,7 +83,7 @@ public struct AgentReadiness {
     var entry = Entry(
       .tools, owner: "\(agent.name): what they do; agent-eval: schemas, limits, retries")
     entry.inPlace.append(
-      "\(ownTools.count) tool\(ownTools.count == 1 ? "" : "s"), \(writers.count) of which write")
+      "\(Figures.count(ownTools.count, "tool")), \(writers.count) of which write")
     for tool in ownTools { entry.missing += findings(of: tool) }
     if agent.command != nil {
       entry.missing.add(
@@ -173,7 +173,7 @@ public struct AgentReadiness {
     entry.inPlace.append(
       rules.isEmpty
         ? "the default: what writes needs approval"
-        : "\(rules.count) rule\(rules.count == 1 ? "" : "s")")
+        : Figures.count(rules.count, "rule"))
     if agent.runGuard != nil { entry.inPlace.append("a guard over the course of each run") }
     for tool in writers {
       let name = tool.definition.name
@@ -198,7 +198,8 @@ public struct AgentReadiness {
   private var context: Entry {
     var entry = Entry(.context, owner: "agent-eval: assembled by rules, each item with its reason")
     entry.inPlace.append(
-      "a budget of \(agent.context.tokenBudget) tokens, \(agent.context.strategy.rawValue)")
+      "a budget of \(Figures.count(agent.context.tokenBudget, "token")), \(agent.context.strategy.rawValue)"
+    )
     if agent.answers.needsEvidence { entry.inPlace.append("answers cite what was shown") }
     if agent.answers.schema != nil { entry.inPlace.append("answers are values of a schema") }
     if agent.systemPrompt == nil, agent.instructions.isEmpty {
@@ -280,7 +281,7 @@ public struct AgentReadiness {
         .risk, "no case runs this agent", advice: "agent-eval init, or promote a recorded run")
       return entry
     }
-    entry.inPlace.append("\(cases.count) case\(cases.count == 1 ? "" : "s") run it")
+    entry.inPlace.append("\(Figures.count(cases.count, "case")) run it")
     let forbidding = cases.count { $0.expected.forbids }
     if forbidding == 0 {
       entry.missing.add(
@@ -331,7 +332,7 @@ public struct AgentReadiness {
     guard counts.changes > 0 else { return }
     let told = counts.noticed + counts.tolerated
     entry.inPlace.append(
-      "of \(counts.changes) changes to \(passing.count) recorded run\(passing.count == 1 ? "" : "s") "
+      "of \(Figures.count(counts.changes, "change")) to \(Figures.count(passing.count, "recorded run")) "
         + "the cases notice \(counts.noticed)"
         + (counts.tolerated > 0 ? " and let \(counts.tolerated) pass for a reason" : ""))
     guard counts.survivors > 0 else { return }

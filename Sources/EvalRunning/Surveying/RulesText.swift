@@ -11,7 +11,7 @@ extension RunSurveyor {
     let held = rules.filter { !$0.rules.holding.isEmpty }
     guard !held.isEmpty else { return nil }
     var lines = [
-      "# What \(survey.runs == 1 ? "1 run" : "\(survey.runs) runs") of \(PromotedCase.scalar(.string(origin))) \(survey.runs == 1 ? "shows" : "have in common"). Beside each expectation",
+      "# What \(Figures.count(survey.runs, "run")) of \(PromotedCase.scalar(.string(origin))) \(survey.runs == 1 ? "shows" : "have in common"). Beside each expectation",
       "# stands how many runs show it; in the others it never arose. Leave out what is chance.",
       "#   agent-eval run THIS-FILE --on RUNS", "cases:",
     ]

@@ -33,7 +33,7 @@ public struct CaseImporter: Sendable {
     /// The report in a line.
     public var line: String {
       if let error { return "\(source): \(error)" }
-      return "\(source) → \(cases ?? "")  \(count) case\(count == 1 ? "" : "s")"
+      return "\(source) → \(cases ?? "")  \(Figures.count(count, "case"))"
     }
   }
 

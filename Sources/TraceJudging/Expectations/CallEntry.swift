@@ -85,7 +85,7 @@ extension CallEntry.Times: CustomStringConvertible {
     switch (minimum, maximum) {
     case (let least, let most?) where least == most:
       least == 1 ? "once" : least == 0 ? "never" : "\(least) times"
-    case (0, let most?): "at most \(most) times"
+    case (0, let most?): most == 1 ? "at most once" : "at most \(most) times"
     case (let least, nil): least == 1 ? "at least once" : "at least \(least) times"
     case (let least, let most?): "\(least) to \(most) times"
     }

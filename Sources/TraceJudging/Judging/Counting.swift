@@ -109,7 +109,7 @@ struct Counting {
     scope == .executed ? call.events : [call.outline.seq]
   }
 
-  static func calls(_ count: Int) -> String { count == 1 ? "1 call" : "\(count) calls" }
+  static func calls(_ count: Int) -> String { Figures.count(count, "call") }
 
   static func count(_ count: Int) -> String {
     switch count {

@@ -101,7 +101,7 @@ struct JudgedRun {
     _ name: String, _ count: Int, _ limit: Int, _ what: String, plural: String? = nil,
     mayBeMore: Bool, events: [Int]
   ) -> ExpectationOutcome {
-    func say(_ count: Int) -> String { "\(count) \(count == 1 ? what : plural ?? what + "s")" }
+    func say(_ count: Int) -> String { Figures.count(count, what, plural: plural) }
     let (expected, actual) = ("at most \(say(limit))", say(count))
     if count > limit {
       return ExpectationOutcome(

@@ -163,7 +163,7 @@ private struct TaskJudge {
     _ address: TaskAddress, _ times: CallEntry.Times, _ what: String, plural: String? = nil,
     _ count: (TaskFacts.Node) -> Int?
   ) -> ExpectationOutcome {
-    func say(_ count: Int) -> String { "\(count) \(count == 1 ? what : plural ?? what + "s")" }
+    func say(_ count: Int) -> String { Figures.count(count, what, plural: plural) }
     let expected =
       times.minimum == times.maximum ? say(times.minimum) : "\(plural ?? what + "s") \(times)"
     return each(address, expected) { _, fact in

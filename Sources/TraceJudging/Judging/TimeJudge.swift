@@ -195,7 +195,7 @@ struct TimeJudge {
         return outcome(
           .fail, other.events + (isBefore ? [] : end),
           "Event \(other.seq) has nothing of that \(isBefore ? "before" : "after") it"
-            + (rule.within.map { " within \($0) step\($0 == 1 ? "" : "s")" } ?? "") + ".",
+            + (rule.within.map { " within \(Figures.count($0, "step"))" } ?? "") + ".",
           text(other))
       }
       possible = possible ?? other

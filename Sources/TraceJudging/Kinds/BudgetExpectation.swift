@@ -404,7 +404,7 @@ extension JudgedRun {
     let isMoney = limit.measure == .cost
     let amount = isMoney ? Figures.money(amount) : amount
     let maximum = isMoney ? Figures.money(limit.maximum) : limit.maximum
-    let said = limit.say(amount) + (runs.map { " in \($0) runs" } ?? "")
+    let said = limit.say(amount) + (runs.map { " in \(Figures.count($0, "run"))" } ?? "")
     func outcome(_ outcome: Outcome, _ events: [Int], _ message: String) -> ExpectationOutcome {
       ExpectationOutcome(
         expectation: limit.name, outcome: outcome, events: events, message: message,
@@ -424,19 +424,20 @@ extension JudgedRun {
 }
 
 extension Budget.Measure {
-  /// What a limit of it is, and what stands behind an amount.
-  fileprivate var words: (limit: String, unit: String) {
+  /// What a limit of it is, and what stands behind an amount: of one, and of others.
+  fileprivate var words: (limit: String, one: String, unit: String) {
     switch self {
-    case .steps: ("Steps with a decision, at most.", "steps")
-    case .calls: ("Executed calls, at most.", "calls")
-    case .modelCalls: ("Calls of the model, at most.", "calls of the model")
-    case .tokens: ("Tokens in and out, at most.", "tokens")
-    case .inputTokens: ("Tokens in, at most.", "tokens in")
-    case .outputTokens: ("Tokens out, at most.", "tokens out")
-    case .cost: ("What the model's calls cost, at most.", "of cost")
-    case .seconds: ("Active run time in seconds, at most; of a tool, that of its calls.", "seconds")
-    case .retries: ("Attempts beyond the first, at most.", "retries")
-    case .errors: ("Calls that failed, at most.", "errors")
+    case .steps: ("Steps with a decision, at most.", "step", "steps")
+    case .calls: ("Executed calls, at most.", "call", "calls")
+    case .modelCalls: ("Calls of the model, at most.", "call of the model", "calls of the model")
+    case .tokens: ("Tokens in and out, at most.", "token", "tokens")
+    case .inputTokens: ("Tokens in, at most.", "token in", "tokens in")
+    case .outputTokens: ("Tokens out, at most.", "token out", "tokens out")
+    case .cost: ("What the model's calls cost, at most.", "of cost", "of cost")
+    case .seconds:
+      ("Active run time in seconds, at most; of a tool, that of its calls.", "second", "seconds")
+    case .retries: ("Attempts beyond the first, at most.", "retry", "retries")
+    case .errors: ("Calls that failed, at most.", "error", "errors")
     }
   }
 }
@@ -446,11 +447,11 @@ extension Budget.Limit {
     tool.map { "budget.tools.\($0.text).\(measure.rawValue)" } ?? "budget.\(measure.rawValue)"
   }
 
-  var said: String { "\(text) \(unit)" }
+  var said: String { "\(text) \(maximum == 1 ? measure.words.one : measure.words.unit)" }
 
-  func say(_ amount: Double) -> String { "\(JSONValue(amount)) \(unit)" }
-
-  private var unit: String { measure.words.unit }
+  func say(_ amount: Double) -> String {
+    Figures.count(amount, measure.words.one, plural: measure.words.unit)
+  }
 }
 
 extension Trajectory.Call {

@@ -318,11 +318,12 @@ extension JudgedRun {
       sought("evidence[\(index)]", sighting, "a context holds a result of \(entry)")
     }
     if let limit = rule.maximumTokens {
-      let expected = "at most \(limit) tokens in each context"
-      let most = watch.most.map { "\($0.tokens) tokens" }
+      let expected = "at most \(Figures.count(limit, "token")) in each context"
+      let most = watch.most.map { Figures.count($0.tokens, "token") }
       if let found = watch.most, found.tokens > limit {
         outcome(
-          "maxTokens", .fail, [found.seq], "A context is estimated at \(found.tokens) tokens.",
+          "maxTokens", .fail, [found.seq],
+          "A context is estimated at \(Figures.count(found.tokens, "token")).",
           expected, most)
       } else if watch.uncounted != nil || mayBeMore {
         outcome(

@@ -289,7 +289,7 @@ extension TimeRule: CustomStringConvertible {
       case .expect: "\(list(moments))"
       }
     if let relation { text += " \(relation.rawValue) \(list(others))" }
-    if let within { text += " within \(within) step\(within == 1 ? "" : "s")" }
+    if let within { text += " within \(Figures.count(within, "step"))" }
     return text
   }
 }

@@ -266,7 +266,8 @@ extension SuiteStatistics {
   /// That the suite is worse, in words.
   public var worsening: String {
     let points = Self.short((difference ?? 0) * 100)
-    return "the mean rate of \(pairs.count) cases changed by \(points) points, more than chance: "
+    return
+      "the mean rate of \(Figures.count(pairs.count, "case")) changed by \(points) points, more than chance: "
       + "p = \(Self.short(pValue))"
   }
 

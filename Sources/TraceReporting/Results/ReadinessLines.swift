@@ -3,7 +3,7 @@ public import TraceJudging
 
 extension ReadinessRecord {
   private var counts: String {
-    Weight.allCases.reversed().map { "\(count($0)) \($0.rawValue)\(count($0) == 1 ? "" : "s")" }
+    Weight.allCases.reversed().map { Figures.count(count($0), $0.rawValue) }
       .joined(separator: ", ")
   }
 

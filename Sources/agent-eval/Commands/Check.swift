@@ -63,7 +63,8 @@ struct Check: ParsableCommand, Verb {
     Output.error(
       diagnostics.isEmpty
         ? "no mistakes"
-        : "\(Self.count(errors, "error")), \(Self.count(diagnostics.count - errors, "warning"))")
+        : "\(Figures.count(errors, "error")), \(Figures.count(diagnostics.count - errors, "warning"))"
+    )
     if errors > 0 { throw ExitCode(2) }
   }
 
@@ -103,10 +104,6 @@ struct Check: ParsableCommand, Verb {
     case .markdown: for record in records { for line in record.markdown { Output.line(line) } }
     }
     if let require, records.contains(where: { !$0.level.reaches(require) }) { throw ExitCode(1) }
-  }
-
-  private static func count(_ number: Int, _ noun: String) -> String {
-    "\(number) \(noun)\(number == 1 ? "" : "s")"
   }
 }
 

@@ -1,4 +1,5 @@
 import AgentRuntime
+import AgentTrace
 import ArgumentParser
 import EvalLoading
 import EvalRunning
@@ -103,7 +104,7 @@ struct Init: AsyncParsableCommand {
       throw InitFailure(
         description: "nothing was made: nothing holds on all of these runs; \(hint) tells of them")
     }
-    Output.line("read   \(read) \(read == 1 ? "run" : "runs"); \(hint) tells of them")
+    Output.line("read   \(Figures.count(read, "run")); \(hint) tells of them")
     try write(start(rules))
     if let without = surveyor.withoutRules { Output.line(Visible.line("note   \(without)")) }
     Output.line(
