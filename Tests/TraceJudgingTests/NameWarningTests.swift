@@ -6,6 +6,20 @@ import Testing
 @Suite("Names that are nearly those of a run")
 struct NameWarningTests {
   @Test(
+    "a name with a comma in it is told with the names that it was probably meant for",
+    arguments: [("look,pay", true), ("loo*, pay", true), ("{look,pay}", false), ("pay", false)])
+  func commas(name: String, isTold: Bool) throws {
+    let run = Trajectory(
+      of: ConformanceRun { run in
+        run.decide(.init("look"))
+        run.end()
+      }.events)
+    let expectations = try Expectations(parsing: ["toolsNotProposed": [.string(name)]])
+    let warnings = Judge.judge(run, against: expectations).warnings
+    #expect(warnings.contains { $0.contains("is one name, with a comma") } == isTold, "\(warnings)")
+  }
+
+  @Test(
     "a caller that is nearly one of the run is a warning with the nearest",
     arguments: [
       ("billling", "billing"), ("agnet", "agent"), ("billing", nil), ("shipping", nil),

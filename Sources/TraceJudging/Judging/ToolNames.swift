@@ -36,7 +36,9 @@ extension Expectations {
   public func asksWhichTools(thereWereBeside calls: [CallOutline]) -> Bool {
     func isDoubtful(_ tool: Glob) -> Bool {
       (tool.literal != nil || RegularExpressionSlip.isSuspected(in: tool.text)
-        || tool.text.utf8.contains { $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") })
+        || tool.text.utf8.contains { byte in
+          byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ",")
+        })
         && !calls.contains { tool.matches($0.tool) }
     }
     return all.contains { $0.base.namedTools.contains { isDoubtful($0.tool) } }
@@ -83,6 +85,12 @@ struct ToolWarnings {
         + "expression, and matches no tool of this run"
         + (slip.meant.map { "; did you mean “\($0)”?" } ?? "")
     }
+    if let parts = Self.namesBetweenCommas(in: named.tool.text) {
+      return
+        "\(named.place): “\(CallWording.short(named.tool.text))” is one name, with a comma in it, and no tool "
+        + "of this run is seen to have it; did you mean \(parts.map { "“\(CallWording.short($0))”" }.joined(separator: ", ")), "
+        + "each an entry of its own?"
+    }
     guard let name = named.tool.literal else { return otherwiseWritten(named) }
     guard trajectory.toolNames != nil else {
       // Which tools there were beside those that were called, nobody knows: only what looks like one of them is told.
@@ -95,6 +103,17 @@ struct ToolWarnings {
     let nearest = Spelling.nearest(to: name, among: names)
     return "\(named.place): no tool of this run is named “\(CallWording.short(name))”"
       + (nearest.map { "; did you mean “\($0)”?" } ?? "")
+  }
+
+  /// The names that were probably meant by one with commas; `nil` where there is no comma, or it is one of a choice
+  /// (`{a,b}`), a class or a name that is quoted otherwise.
+  private static func namesBetweenCommas(in text: String) -> [String]? {
+    guard text.utf8.contains(UInt8(ascii: ",")), !text.contains(where: { "{}[]\\".contains($0) })
+    else { return nil }
+    let parts = text.split(separator: ",").map { part in
+      String(part.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+    }.filter { !$0.isEmpty }
+    return parts.count > 1 && parts.count < 10 ? parts : nil
   }
 
   /// What is wrong with a glob that fits no tool, and would fit one but for case, or `-` where `_` stands. Any other
