@@ -81,6 +81,20 @@ struct ResultsReportTests {
     }
   }
 
+  @Test(
+    "on a narrow terminal two columns run over no edge: they stand below each other",
+    arguments: 20...60)
+  func narrow(width: Int) {
+    let outcome = ExpectationOutcome(
+      expectation: "answer", outcome: .fail, events: [], message: "No.",
+      expected: "at most 4 steps", actual: "100 steps")
+    let lines = ResultsReport(painter: plain, width: width)
+      .lines(for: Self.result("c", outcomes: [outcome]))
+    let beside = lines.filter { $0.contains(" │ ") }
+    #expect(beside.allSatisfy { $0.count <= width }, "\(beside)")
+    #expect(beside.isEmpty == (width < 36))
+  }
+
   @Test("what failed names the commands that show more, which can be pasted into a shell")
   func more() async throws {
     let folder = try TemporaryFolder()

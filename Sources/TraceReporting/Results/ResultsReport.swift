@@ -5,6 +5,8 @@ public import TraceJudging
 public struct ResultsReport {
   let painter: Painter
   let width: Int
+  /// Characters of a line, however few: what does not fit beside each other stands below each other.
+  private let columns: Int
   /// Characters of any text from a trace at most.
   private static let longest = 2_000
 
@@ -13,6 +15,7 @@ public struct ResultsReport {
   public init(painter: Painter, width: Int = 120) {
     self.painter = painter
     self.width = max(60, width)
+    columns = width
   }
 
   /// All results: what failed first, then what could not be judged, what is open and what passed, a
@@ -323,12 +326,12 @@ public struct ResultsReport {
   /// Expected and actual beside each other where both are short, below each other where not.
   private func sideBySide(_ expected: String?, _ actual: String?) -> [String] {
     let indent = "  "
-    let room = width - 7 - indent.count - 3
+    let room = columns - 7 - indent.count - 3
     let left = expected.map(Self.told) ?? []
     let right = actual.map(Self.told) ?? []
     guard !left.isEmpty || !right.isEmpty else { return [] }
     let column = left.reduce("expected".count) { max($0, $1.count) }
-    let isNarrow = right.allSatisfy { $0.count <= room - column }
+    let isNarrow = (right + ["actual"]).allSatisfy { $0.count <= room - column }
     guard isNarrow, column <= room, !left.isEmpty, !right.isEmpty else {
       return labelled("expected", left) + labelled("actual", right)
     }
