@@ -73,6 +73,16 @@ struct RulesVerbTests {
 
   // MARK: Damage
 
+  @Test("a rule for every run says that none can be read, not that none is what it asks for")
+  func noneReadable() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("rules.yaml", "caseId: calm\nexpected: {noLoops: 3}\n")
+    try folder.write("broken.json", "{\"messages\": [")
+    let outcome = try await Binary.run(
+      ["run", "rules.yaml", "--on", "broken.json"], in: folder.path, status: 2)
+    #expect(outcome.output.contains("no run can be read that it could be put on"), "\(outcome)")
+  }
+
   @Test("what cannot be read is a case that could not be judged, and the others are judged")
   func unreadable() async throws {
     let folder = try Self.makeFolder()

@@ -81,6 +81,7 @@ public enum RuleSuite {
       none.fault =
         switch runs.count {
         case 0: "there is no run to judge"
+        case _ where rule.filter == nil: "no run can be read that it could be put on"
         case 1: "the run is not what it asks for"
         default: "none of \(runs.count) runs is what it asks for"
         }
