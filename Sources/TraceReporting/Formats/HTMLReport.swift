@@ -9,8 +9,7 @@ import TraceJudging
 /// the page refers to itself by are counted, never taken from data.
 struct HTMLReport {
   let context: ReportContext
-  /// The results as they were judged, for what is said of all of them: no more cases than there are, and how the run
-  /// ended. `nil` where those that are told are the same.
+  /// As ``MarkdownReport/whole``.
   var whole: EvalResults?
 
   /// Timelines on one page; runs beyond that are told without.
