@@ -167,6 +167,9 @@ final class CallView: Sendable {
     return found
   }
 
+  /// The tools that were called; some more than once where there are few calls.
+  var toolsCalled: [String] { indicesByTool?.map(\.tool) ?? calls.map(\.tool) }
+
   /// The calls of the tools that a glob matches, in decision order.
   private func indices(of tool: Glob) -> [Int] {
     guard let indicesByTool else {

@@ -23,7 +23,8 @@ struct Counting {
     self.isForbidden = isForbidden
     let found = view.candidates(for: entry, scope, unknownCounts: isForbidden)
     certain = found.filter { $0.answer == .yes }.map { view.calls[$0.index] }
-    possible = found.filter { $0.answer == .unknown }.map { view.calls[$0.index] }
+    let unknown = found.filter { $0.answer == .unknown }.map { view.calls[$0.index] }
+    possible = isForbidden && unknown.isEmpty ? view.callsBehindName(of: entry, scope) : unknown
   }
 
   private var times: CallEntry.Times { entry.times ?? .init(minimum: 1, maximum: nil) }
@@ -68,12 +69,20 @@ struct Counting {
   }
 
   private func unverifiable() -> ExpectationOutcome {
-    let why =
-      possible.first.map { "a call cannot be told: \(CallWording.of($0))" } ?? view.whyHidden
+    let why = possible.first.map(whyUnclear) ?? view.whyHidden
     return ExpectationOutcome(
       expectation: name, outcome: .unverifiable, events: possible.first?.events ?? [],
       message: "How often \(tool) was \(verb) cannot be seen: \(why).", expected: expected,
       actual: "\(certain.isEmpty ? "no call" : Self.calls(certain.count)) for certain, maybe more")
+  }
+
+  private func whyUnclear(_ call: Trajectory.Call) -> String {
+    guard let name = entry.tool.literal, QualifiedName.mayBe(name, call.tool) else {
+      return "a call cannot be told: \(CallWording.of(call))"
+    }
+    let other = CallWording.short(call.tool)
+    return
+      "“\(other)” was, which may be that tool behind the name of what offers it; write “\(other)” or “*\(tool)”"
   }
 
   private func pass() -> ExpectationOutcome {
