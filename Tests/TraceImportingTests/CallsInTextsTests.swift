@@ -46,6 +46,9 @@ struct CallsInTextsTests {
     "<attempt_completion>\n<result>\nDone\n</result>\n<command>rm a.txt</command>\n</attempt_completion>",
     "Calling tools:\n[{'id': 'c', 'type': 'function', 'function': {'name': 'delete_file', 'arguments': {}}}]",
     "Thought: It must go.\n<code>\nresult = delete_file(path=\"a\")\nprint(result)\n</code>",
+    "[[ ## next_thought ## ]]\nOld.\n\n[[ ## next_tool_name ## ]]\ndelete_file\n\n[[ ## next_tool_args ## ]]\n{\"p\": 1}\n\n[[ ## completed ## ]]",
+    "{\"next_thought\": \"Old.\", \"next_tool_name\": \"delete_file\", \"next_tool_args\": {\"p\": 1}}",
+    "<next_thought>Old.</next_thought>\n<next_tool_name>\ndelete_file\n</next_tool_name>\n<next_tool_args>{}</next_tool_args>",
     "Thought: It must go.\nCode:\n```py\nfor name in names: delete_file(name)\n```<end_code>",
   ]
 
@@ -73,7 +76,9 @@ struct CallsInTextsTests {
     "<attempt_completion>\n<result>\nDone\n</result>\n</attempt_completion>",
     "<ask_followup_question>\n<question>Which?</question>\n</ask_followup_question>",
     "```xml\n<read_file>\n<path>a</path>\n</read_file>\n```", "Its tag is <read_file></read_file>.",
-    "<read_file> is a tag.", "[TOOL_CALLS] is a sign.",
+    "<read_file> is a tag.", "The field next_tool_name says delete_file.",
+    "[[ ## next_thought ## ]]\nDone.\n\n[[ ## next_tool_name ## ]]\nfinish\n\n[[ ## next_tool_args ## ]]\n{}",
+    "[TOOL_CALLS] is a sign.",
     "Thought: So.\n<code>\nfinal_answer(str(len(names)))\n</code>",
     "Calling tools:\n[{'id': 'c', 'type': 'function', 'function': {'name': 'final_answer', 'arguments': {'answer': 1}}}]",
     "Such agents write:\n```\nAction: delete_file\nAction Input: a.txt\n```\nand read what came back.",

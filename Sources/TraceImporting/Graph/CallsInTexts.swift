@@ -20,6 +20,8 @@ enum CallsInTexts {
     if holdsToolCode(bytes) { return [CallSightings.Call(name: unknownName, input: nil)] }
     let ofPrograms = ProgramCalls.calls(in: trimmed)
     if !ofPrograms.isEmpty { return ofPrograms }
+    let fields = FieldCalls.calls(in: trimmed)
+    if !fields.isEmpty { return fields }
     let python = pythonCalls(trimmed)
     if !python.isEmpty { return python }
     guard bytes.contains(where: { marks.contains($0) }) else { return [] }
