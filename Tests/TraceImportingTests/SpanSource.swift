@@ -15,6 +15,7 @@ struct SpanSource {
   }
 
   var spans: [Span] = []
+  /// A body that is no object stands below an empty key.
   var logs: [(span: String, name: String, body: JSONObject, attributes: JSONObject, time: Int)] = []
 
   mutating func add(
@@ -83,7 +84,8 @@ struct SpanSource {
                 "logRecords": [
                   [
                     "timeUnixNano": .string("\(1_700_000_000_000 + log.time)000000"),
-                    "spanId": .string(Self.hex(log.span)), "body": Self.value(.object(log.body)),
+                    "spanId": .string(Self.hex(log.span)),
+                    "body": Self.value(log.body[""] ?? .object(log.body)),
                     "attributes": Self.attributes(attributes),
                   ]
                 ]

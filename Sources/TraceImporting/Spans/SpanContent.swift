@@ -90,8 +90,10 @@ struct SpanContent {
   ) {
     var shown: [ReadMessage] = []
     var answered: [ReadMessage] = []
-    for event in events where event.name.hasPrefix("gen_ai.") {
+    for event in events.map(\.opened) where event.name.hasPrefix("gen_ai.") {
       let word = event.name.dropFirst("gen_ai.".count)
+      // What it asked for stood in what is gone.
+      if word == "choice", event.isCut { mayLackCalls = true }
       if word == "choice" {
         var body = event.attributes
         if let inner = event.attributes["message"] {
@@ -140,9 +142,8 @@ struct SpanContent {
   /// A message of an event, whose content may be JSON in a text.
   private func message(_ body: JSONObject, at pointer: JSONPointer) -> [ReadMessage] {
     var body = body
-    for key in ["gen_ai.system", "event.name", "index", "finish_reason", "gen_ai.event.content"] {
-      body[key] = nil
-    }
+    for key in ["gen_ai.system", "event.name", "index", "finish_reason"] { body[key] = nil }
+    for key in TraceSpan.Event.contents { body[key] = nil }
     for key in ["content", "tool_calls"] {
       if let text = body[key]?.stringValue, let parsed = JSONText.parse(text),
         parsed.arrayValue != nil

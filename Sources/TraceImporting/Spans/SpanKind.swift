@@ -26,6 +26,8 @@ extension TraceSpan {
     for convention in Self.conventions {
       guard let word = text(convention.key) else { continue }
       let kind = convention.kind(word) ?? convention.otherwise
+      // Instructor has no tools: what is told as some are steps of its own.
+      if kind == .tool, scope == Self.instructor { return .step }
       return kind == .model && isRequestAlone ? .step : kind
     }
     if let kind = aiSDKKind { return kind }
@@ -35,11 +37,14 @@ extension TraceSpan {
       return kind
     }
     if let word = text(Self.traceloop.key) {
-      return Self.traceloop.kind(word) ?? Self.traceloop.otherwise
+      let kind = Self.traceloop.kind(word) ?? Self.traceloop.otherwise
+      return kind == .step && isStepOfCall ? .tool : kind
     }
     if let kind = olderKind { return kind }
     return .unknown
   }
+
+  private static let instructor = "openinference.instrumentation.instructor"
 
   /// Whether it made a request of a model, as LlamaIndex's steps do that are told as calls: it gave back what is to be sent,
   /// and no reply.
@@ -51,6 +56,13 @@ extension TraceSpan {
     else { return false }
     return told["messages"]?.arrayValue != nil && told["tools"]?.arrayValue != nil
       && told["choices"] == nil && told["output"] == nil
+  }
+
+  /// Whether it is a step that does nothing but run a tool, as Traceloop tells of LlamaIndex's: it says with what it ran
+  /// which one. A step that describes the tool besides may have run several, and names the last.
+  private var isStepOfCall: Bool {
+    text("tool.name") != nil && attributes["tool.arguments"] != nil
+      && self["tool.description"] == nil
   }
 
   /// Whether a convention says what it is in a word that is not known, or its name or an attribute that it is a tool where

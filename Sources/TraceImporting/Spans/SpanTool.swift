@@ -58,9 +58,22 @@ struct SpanTool {
     for prefix in ["execute_tool ", "running tool: ", "Tool: "] where span.name.hasPrefix(prefix) {
       return String(span.name.dropFirst(prefix.count))
     }
-    let name = span.name.hasSuffix(".tool") ? String(span.name.dropLast(5)) : span.name
+    let name = called(span)
     // What it is, and not which.
     return kindWords.contains(JSONValue.plainKey(name)) ? "" : name
+  }
+
+  private static let methods = [".__call__", ".acall"]
+
+  /// The tool in a span's name: without the method by which OpenInference tells DSPy's tools to be called, Traceloop's word
+  /// for what it is, or the one that MLflow puts before DSPy's.
+  private static func called(_ span: TraceSpan) -> String {
+    for suffix in [".tool"] + methods where span.name.hasSuffix(suffix) {
+      return String(span.name.dropLast(suffix.utf8.count))
+    }
+    let mark = "Tool."
+    return span.name.hasPrefix(mark) && span["mlflow.spanType"] != nil
+      ? String(span.name.dropFirst(mark.utf8.count)) : span.name
   }
 
   /// What spans of tools are called whose tool nobody named, as ``JSONValue/plainKey(_:)`` writes it.
@@ -72,7 +85,7 @@ struct SpanTool {
   /// The attributes that hold what it was given.
   static let inputKeys = [
     "gen_ai.tool.call.arguments", "ai.toolCall.args", "tool_arguments",
-    "gcp.vertex.agent.tool_call_args",
+    "gcp.vertex.agent.tool_call_args", "tool.arguments",
     "input.value", "langfuse.observation.input", "gen_ai.prompt", "mlflow.spanInputs",
     "traceloop.entity.input", "langsmith.inputs", "gen_ai.tool.arguments", "input",
     "lk.pii.function_tool.arguments", "lk.function_tool.arguments",
@@ -100,6 +113,12 @@ struct SpanTool {
       return
     }
     input = Self.arguments(parsed)
+    // All that a method was given by name, which DSPy's tools are called by.
+    if Self.methods.contains(where: span.name.hasSuffix), let named = input?["kwargs"],
+      named.objectValue != nil, input?.objectValue?.count == 1
+    {
+      input = named
+    }
     if parsed["tags"] != nil { id = id ?? parsed["kwargs"]?["tool_call_id"]?.stringValue }
   }
 
@@ -175,6 +194,13 @@ struct SpanTool {
     }
     if let kwargs = LangChainMessages.unwrapped(.object(object))?.objectValue {
       return takeMessage(kwargs)
+    }
+    // LlamaIndex's `ToolCallResult`, around its `ToolOutput`.
+    if let output = object["tool_output"], object["tool_name"] != nil {
+      id = id ?? object["tool_id"]?.stringValue
+      data = Told(text: output)
+      if let inner = output.objectValue { takeMessage(inner) }
+      return
     }
     // LlamaIndex's `ToolOutput`.
     if let isError = object["is_error"]?.boolValue, object["tool_name"] != nil,
