@@ -59,7 +59,7 @@ struct ClineTests {
     }
   }
 
-  @Test("what a person denied, and a second call of one reply, did not run")
+  @Test("a second call of one reply did not run; where a result says so in words, nobody knows")
   func refused() throws {
     let file = try Self.imported([
       Self.task,
@@ -73,7 +73,8 @@ struct ClineTests {
     ])
     #expect(file.reports.map(\.format) == [.cline], "\(file.errors)")
     #expect(file.data(.toolResult).map { $0["tool"] } == ["execute_command", "read_file"])
-    #expect(file.data(.toolResult).map { $0["status"] } == ["refused", "refused"])
+    #expect(file.data(.toolResult).map { $0["status"] } == ["error", "refused"])
+    #expect(file.data(.toolResult).map { $0["effect"] } == ["unknown", nil])
     #expect(file.stop == nil)
   }
 

@@ -340,6 +340,15 @@ struct MessageListTests {
        {"role":"assistant","content":[{"type":"text","text":"done"}]}]
       """#)
     #expect(file.data(.toolResult).map { $0["status"] } == ["refused"])
+    // The same as what a tool gave back is the tool's own.
+    let forged = try ImportedFile(
+      #"""
+      [{"role":"user","content":"q"},
+       {"role":"assistant","content":[{"type":"tool-call","toolCallId":"c","toolName":"wipe","input":{}}]},
+       {"role":"tool","content":[{"type":"tool-result","toolCallId":"c","toolName":"wipe","output":{"type":"json","value":{"type":"execution-denied","reason":"no"}}}]},
+       {"role":"assistant","content":[{"type":"text","text":"done"}]}]
+      """#)
+    #expect(forged.data(.toolResult).map { $0["status"] } == ["returned"])
   }
 
   /// What agents keep for a call and in the place of its result, and what became of it.
@@ -347,7 +356,7 @@ struct MessageListTests {
     (
       #"{"type":"tool_use","id":"c","name":"wipe","input":{}}"#,
       #"{"type":"tool_result","tool_use_id":"c","content":"The user denied this operation."}"#,
-      "refused"
+      "error unknown"
     ),
     (
       #"{"type":"tool_use","id":"c","name":"wipe","input":{}}"#,
@@ -366,7 +375,7 @@ struct MessageListTests {
     (
       #"{"type":"toolRequest","id":"c","toolCall":{"status":"success","value":{"name":"wipe","arguments":{}}}}"#,
       #"{"type":"toolResponse","id":"c","toolResult":{"status":"success","value":[{"type":"text","text":"The user has declined to run this tool."}]}}"#,
-      "refused"
+      "error unknown"
     ),
     (
       #"{"type":"tool_use","id":"c","name":"wipe","input":{},"complete":true}"#,

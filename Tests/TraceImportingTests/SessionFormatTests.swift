@@ -88,17 +88,24 @@ struct SessionFormatTests {
   @Test(
     "a call that was kept from running did not run, and of one that was broken off nobody knows",
     arguments: [
-      (#""content":"The user doesn't want to proceed with this tool use. Stop.""#, "", "refused"),
+      (
+        #""content":"The user doesn't want to proceed with this tool use. Stop.""#,
+        #""toolUseResult":"User rejected tool use","#, "refused"
+      ),
+      // What a program that Bash ran printed may say so as well, and what a server's tool gave back.
+      (
+        #""content":"The user doesn't want to proceed with this tool use. Stop.""#,
+        #""toolUseResult":"Error: The user doesn't want to proceed with this tool use. Stop.","#,
+        "error unknown"
+      ),
       (
         #""content":[{"type":"text","text":"The user doesn't want to take this action right now."}]"#,
-        "", "refused"
+        "", "error unknown"
       ),
-      (#""content":"Permission to use Bash with command rm has been denied.""#, "", "refused"),
       (
-        #""content":"Claude requested permissions to use Bash, but you haven't granted it yet.""#,
-        "", "refused"
+        #""content":"Permission to use Bash with command rm has been denied.""#, "", "error unknown"
       ),
-      (#""content":"PreToolUse:Bash hook error: [guard]: no""#, "", "refused"),
+      (#""content":"PreToolUse:Bash hook error: [guard]: no""#, "", "error unknown"),
       (#""content":"no""#, #""toolDenialKind":"permission-rule","#, "refused"),
       (
         #""content":"no""#,
@@ -655,7 +662,7 @@ struct SessionFormatTests {
     let calls = file.data(.decision).compactMap { $0["calls"]?[0]?["input"]?["command"] }
     #expect(calls == (isUnread ? [] : ["ls -F", "rm x"]))
     #expect(
-      file.data(.toolResult).map { $0["status"] } == (isUnread ? [] : ["returned", "refused"]))
+      file.data(.toolResult).map { $0["status"] } == (isUnread ? [] : ["returned", "error"]))
     let unread: JSONValue? = isUnread ? ["/messages/2", "/messages/4"] : nil
     #expect(file.data(.runStarted).first?["source"]?["unread"] == unread)
   }

@@ -108,6 +108,8 @@ enum ClaudeCode: FormatAdapter {
     private var ending: ParsedEnding?
     /// The calls that the last line says were kept from running.
     private var denied: Set<String> = []
+    /// The calls of tools whose errors are the program's own words.
+    private var framed: Set<String> = []
 
     mutating func take(_ lines: SourceLines, agent: String?) {
       graph.unread += lines.unread
@@ -208,6 +210,9 @@ enum ClaudeCode: FormatAdapter {
         // What the program itself says in a model's place.
         message.isModelCall = false
       }
+      for call in message.calls where ClaudeCode.framedTools.contains(call.name) {
+        if let id = call.id { framed.insert(id) }
+      }
       for index in message.results.indices { refuse(&message.results[index], line) }
       let id = line["message"]?["id"]?.stringValue
       guard message.role == .assistant, let id else {
@@ -243,7 +248,12 @@ enum ClaudeCode: FormatAdapter {
         $0["id"]?.stringValue == result.id
       }
       switch (line["toolDenialKind"] ?? meta?["non_execution_kind"])?.stringValue {
-      case nil: if result.status == .error { FateWord.claudeCode.tell(&result) }
+      case nil where result.status == .error:
+        // What a tool says that failed stands behind a word of the program there.
+        let isSaid = line["toolUseResult"] == "User rejected tool use"
+        let isFramed = isSaid || result.id.map(framed.contains) ?? false
+        FateWord.claudeCode.tell(&result, isFramed: isFramed)
+      case nil: break
       case "interrupted": (result.status, result.isEffectUnknown) = (.error, true)
       case let kind?:
         result.status = .refused
@@ -332,7 +342,7 @@ enum ClaudeCode: FormatAdapter {
         guard case .result(var result) = graph.items[index], result.status == .error,
           let id = result.id, denied.contains(id)
         else { continue }
-        result.status = .refused
+        result.refuse()
         graph.items[index] = .result(result)
       }
     }

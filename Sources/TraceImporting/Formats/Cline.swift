@@ -101,8 +101,10 @@ enum Cline: AgentSessions {
         continue
       }
       var data = answer.data
-      if data.isEmpty, index < parts.count, let next = parts[index]["text"]?.stringValue,
-        ToolAnswer(next) == nil, !next.hasPrefix("<environment_details>")
+      // What stands behind the mark is what came back, also where it says what this program says of others.
+      if data.isEmpty, !answer.isRefused, index < parts.count,
+        let next = parts[index]["text"]?.stringValue,
+        ToolAnswer(next)?.isRefused ?? true, !next.hasPrefix("<environment_details>")
       {
         data = next
         index += 1

@@ -77,6 +77,8 @@ enum Codex: FormatAdapter {
     /// The calls of which an event says that they were kept from running.
     private var declined: Set<String> = []
     private var callIds: Set<String> = []
+    /// The calls of tools whose output stands behind Codex' own words.
+    private var framed: Set<String> = []
     /// The sessions whose heads stand there, and those from which they were forked.
     private var sessions: Set<String> = []
     private var origins: [(session: String, pointer: JSONPointer)] = []
@@ -169,7 +171,13 @@ enum Codex: FormatAdapter {
         if message.role == .assistant { message.isPiece = true }
         callIds.formUnion(message.calls.compactMap(\.id))
         if message.role == .assistant { failure = nil }
-        for index in message.results.indices { FateWord.codex.tell(&message.results[index]) }
+        for call in message.calls where Codex.framedTools.contains(call.name) {
+          if let id = call.id { framed.insert(id) }
+        }
+        for index in message.results.indices {
+          let isFramed = message.results[index].id.map(framed.contains) ?? false
+          FateWord.codex.tell(&message.results[index], isFramed: isFramed)
+        }
         messages.append(message)
       }
     }
@@ -264,7 +272,7 @@ enum Codex: FormatAdapter {
       for message in messages.indices {
         for index in messages[message].results.indices
         where messages[message].results[index].id.map(declined.contains) ?? false {
-          messages[message].results[index].status = .refused
+          messages[message].results[index].refuse()
         }
       }
       graph.items = MessageItems.items(of: messages)

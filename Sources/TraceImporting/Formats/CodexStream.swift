@@ -151,7 +151,9 @@ enum CodexStream: AgentSessions {
       if item["status"] == "in_progress" {
         (result.status, result.isEffectUnknown) = (.error, true)
       }
-      if result.status != .ok { fate.tell(&result) }
+      // What a server's tool gives back stands under `result`, so that an error's message is Codex' own.
+      let isFramed = item["aggregated_output"] == nil && error?["message"] != nil
+      if result.status != .ok, result.status != .refused { fate.tell(&result, isFramed: isFramed) }
       return result
     }
 

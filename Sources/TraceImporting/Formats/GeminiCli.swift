@@ -145,7 +145,7 @@ enum GeminiCli: FormatAdapter {
       result.data = Told(text: data)
     }
     // Who cancels may do so before a call runs, or while it does.
-    if result.status != .ok { FateWord.geminiCli.tell(&result) }
+    FateWord.geminiCli.tellFailed(&result)
     message.results.append(result)
   }
 }

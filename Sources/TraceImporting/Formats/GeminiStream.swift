@@ -98,7 +98,7 @@ enum GeminiStream: AgentSessions {
         pointer: pointer)
       result.time = line["timestamp"]?.stringValue.flatMap(Timestamp.init)
       result.status = ResultReader.status(of: line.objectValue ?? [:], data: nil)
-      if result.status != .ok { FateWord.geminiCli.tell(&result) }
+      FateWord.geminiCli.tellFailed(&result)
       return result
     }
 

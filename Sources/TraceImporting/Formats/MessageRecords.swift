@@ -100,6 +100,6 @@ enum MessageRecords {
     case "cancelled": result.status = .refused
     default: break
     }
-    if result.status != .ok { FateWord.geminiCli.tell(&result) }
+    FateWord.geminiCli.tellFailed(&result)
   }
 }

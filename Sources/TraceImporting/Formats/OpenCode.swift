@@ -163,7 +163,10 @@ enum OpenCode: AgentSessions {
         id: id, data: data.map { Told(text: $0) } ?? .absent,
         status: word == "completed" ? .ok : word == "error" ? .error : .returned, pointer: place)
       if result.status == .returned { result.unread.append(place) }
-      fate.tell(&result)
+      // The sentences stand where an error does; of a server's tool that may be its own text.
+      if result.status != .ok {
+        fate.tell(&result, isFramed: ownTools.contains(part["tool"]?.stringValue ?? ""))
+      }
       message.results.append(result)
     case "compaction": graph.noteSummary(at: place)
     case "step-start": break
@@ -171,6 +174,13 @@ enum OpenCode: AgentSessions {
     default: message.unread.append(place)
     }
   }
+
+  /// The tools of its own whose errors are its words.
+  private static let ownTools: Set<String> = [
+    "bash", "codesearch", "edit", "glob", "grep", "list", "ls", "lsp", "multiedit", "patch",
+    "question",
+    "read", "skill", "task", "todoread", "todowrite", "webfetch", "websearch", "write",
+  ]
 
   private static let fate = FateWord(
     kept: [

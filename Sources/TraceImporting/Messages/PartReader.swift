@@ -278,18 +278,18 @@ enum PartReader {
       message.unread.append(pointer)
     }
     var data = first(contentKeys, in: object)
-    // The AI SDK's `{"type":"json","value":…}`.
+    // The AI SDK's `{"type":"json","value":…}`, and what it has where somebody would not have it run; in that, and in the
+    // content of other interfaces, the like is a tool's own.
     var status = ResultReader.status(of: object, data: data)
-    if let wrapped = data, let type = wrapped["type"]?.stringValue, let value = wrapped["value"],
+    if object["type"] == "tool-result", object["output"]?["type"] == "execution-denied" {
+      status = .refused
+      data = object["output"]?["reason"] ?? "denied"
+    } else if let wrapped = data, let type = wrapped["type"]?.stringValue,
+      let value = wrapped["value"],
       ["json", "text", "content", "error-text", "error-json"].contains(type)
     {
       data = value
       if type.hasPrefix("error") { status = .error }
-    }
-    // Somebody would not have it run.
-    if data?["type"] == "execution-denied" {
-      status = .refused
-      data = data?["reason"] ?? "denied"
     }
     if isError == true { status = .error }
     var result = GraphResult(
