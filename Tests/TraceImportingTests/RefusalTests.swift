@@ -169,6 +169,25 @@ struct RefusalTests {
     #expect(called.data(.decision).map { $0["kind"] } == ["tool"])
   }
 
+  @Test(
+    "a reply in which nothing is said is no answer, whatever stopped it",
+    arguments: [#""""#, #"" \n""#, #""\u200b""#, "null", "[]"])
+  func silence(_ content: String) throws {
+    for reply in [
+      #"{"role":"assistant","content":\#(content)}"#, #"{"type":"ai","content":\#(content)}"#,
+    ] {
+      let file = try ImportedFile(#"{"messages":[\#(Self.user),\#(reply)]}"#)
+      #expect(file.stop == nil, "\(file.outline)")
+    }
+    let stopped =
+      #"{"id":"chatcmpl-1","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":\#(content)}}]}"#
+    #expect(try ImportedFile(Self.answered(stopped)).stop == nil)
+    var run = SpanSource.run()
+    run.spans[3].attributes["gen_ai.output.messages"] = .string(
+      #"[{"role":"assistant","parts":[{"type":"text","content":" "}],"finish_reason":"stop"}]"#)
+    #expect(try run.imported().stop == nil)
+  }
+
   @Test("one table of words, however they are written")
   func words() {
     let filters = [

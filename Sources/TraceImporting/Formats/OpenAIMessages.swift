@@ -152,7 +152,7 @@ enum OpenAIMessages: FormatAdapter {
     guard case .reply(let last)? = run.items.last, last.calls.isEmpty else { return run }
     if let refusal = last.refusal {
       run.ending = ParsedEnding(reason: .blocked, detail: refusal)
-    } else if last.isText, extra.isOver {
+    } else if last.isText, last.saysSomething, extra.isOver {
       run.ending = FinishWord.ending(ofText: last.finish ?? extra.finish)
       // What may be a call is no answer by its form.
       if run.ending?.isByForm == true, !last.unread.isEmpty { run.ending = nil }

@@ -46,7 +46,7 @@ enum FinishWord {
     if byWord?.reason == .budgetExhausted { return byWord }
     if reply.isUnfinished || reply.isCommentary { return nil }
     // Where something in it may be a call that was not read, it may be no end.
-    let isAnswer = reply.calls.isEmpty && reply.unread.isEmpty && reply.text != .absent
+    let isAnswer = reply.calls.isEmpty && reply.unread.isEmpty && reply.saysSomething
     return isAnswer ? byWord : nil
   }
 
@@ -81,6 +81,12 @@ struct ParsedEnding: Hashable {
 }
 
 extension GraphReply {
+  /// Whether its text has a sign that shows, or may have: one that has none is no answer, whatever stopped it.
+  var saysSomething: Bool {
+    guard let text = text.value?.stringValue else { return text != .absent }
+    return !text.unicodeScalars.allSatisfy { $0.isHidden || $0.properties.isWhitespace }
+  }
+
   /// What kind of refusal it is, as a stop's detail; `nil` for none.
   var refusal: String? {
     isRefusal
