@@ -37,6 +37,14 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   case helicone
   /// PostHog's events of models.
   case posthog
+  /// Requests of batches, and what came of them.
+  case batch
+  /// What Cursor's CLI prints.
+  case cursor
+  /// Conversations as Claude.ai exports them.
+  case claudeAi = "claude-ai"
+  /// Conversations as LibreChat exports them.
+  case libreChat = "librechat"
   /// Logs of Inspect.
   case inspect
   /// Event streams of NeMo Relay.
@@ -93,6 +101,10 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
     case .datadog: DatadogSpans.self
     case .helicone: Helicone.self
     case .posthog: PostHog.self
+    case .batch: Batches.self
+    case .cursor: CursorStream.self
+    case .claudeAi: ClaudeAi.self
+    case .libreChat: LibreChat.self
     case .inspect: Inspect.self
     case .atof: Atof.self
     case .messages: MessageLists.self
@@ -120,8 +132,8 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   /// The order in which formats are tried when none was named: the most particular first.
   static let guessingOrder: [ImportFormat] = [
     .tau2, .agentDojo, .otlp, .inspect, .mlflow, .langSmith, .openAIAgents, .braintrust, .opik,
-    .weave, .datadog, .helicone, .posthog, .langfuse, .jaeger,
-    .copilot, .droid, .grok, .kimi, .openCode, .chatgpt, .cline,
+    .weave, .datadog, .helicone, .posthog, .batch, .langfuse, .jaeger,
+    .cursor, .claudeAi, .libreChat, .copilot, .droid, .grok, .kimi, .openCode, .chatgpt, .cline,
     .phoenix, .atof, .atif, .adk, .sweAgent, .geminiCli, .claudeCode, .codex, .pi, .openHands,
     .messages, .openAIMessages,
   ]

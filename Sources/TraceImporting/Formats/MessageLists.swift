@@ -182,12 +182,14 @@ enum MessageLists: FormatAdapter {
   ]
   private static let quiet: Set<String> = [
     "usage", "metadata", "usageMetadata", "usage_metadata", "tags", "generationConfig",
-    "llm_output", "env",
+    "llm_output", "env", "include", "logit_bias", "modalities", "output_config", "prediction",
+    "response_format", "stop", "stop_sequences", "stream_options", "thinking",
     "incomplete_details", "reasoning", "text", "tool_choice", "toolConfig", "channel_versions",
     "versions_seen",
   ]
 
-  private static func run(_ value: JSONValue, at pointer: JSONPointer) throws(ImportError)
+  /// The run that one list, request or reply is.
+  static func run(_ value: JSONValue, at pointer: JSONPointer) throws(ImportError)
     -> CallGraph
   {
     guard let found = MessageFinder.find(value, at: pointer), !found.messages.isEmpty else {
