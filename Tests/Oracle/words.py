@@ -423,6 +423,9 @@ def final_state(facts):
         folded["stop"] = {key: facts.stop["data"][key] for key in ("reason", "detail", "final")
                           if key in facts.stop["data"]}
     totals = facts.totals()
+    if "cost" in totals:  # the log adds doubles; what is asked of a state counts decimals, as budgets do
+        totals["cost"] = sum(Fraction(str(event["data"]["cost"])) for event in facts.events
+                             if event["type"] == "model_result")
     folded["totals"] = totals
     folded["steps"] = totals["steps"]
     folded["elapsedMicroseconds"] = max(event["t"] for event in facts.events)
