@@ -341,18 +341,20 @@ def key_of(value):
 def evidence(facts, asked, prefix):
     hidden = is_answer_open(facts)
     cited = list((facts.answer["data"].get("evidenceRefs") or [])) if facts.answer else []
+    lacking = "unverifiable" if facts.answer and "context" in facts.recorded else "fail"
     if "observed" in asked:
         yield prefix + ".observed", observed(facts, cited, hidden)
     if "min" in asked:
         if hidden:
             yield prefix + ".min", "unverifiable"
         else:
-            yield prefix + ".min", "pass" if len(set(cited)) >= asked["min"] else "fail"
+            yield prefix + ".min", "pass" if len(set(cited)) >= asked["min"] else lacking
     for place, one in enumerate(asked.get("cites", [])):
         answers = [both([fits(facts, entry(one), facts.by_id[ref]), returned(facts, facts.by_id[ref])])
                    if ref in facts.by_id else False for ref in cited]
         outcome = outcome_of(either(answers))
-        yield "%s.cites[%d]" % (prefix, place), "unverifiable" if hidden else outcome
+        yield "%s.cites[%d]" % (prefix, place), ("unverifiable" if hidden else lacking if outcome == "fail"
+                                                 else outcome)
 
 
 def returned(facts, call):

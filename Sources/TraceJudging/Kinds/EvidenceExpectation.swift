@@ -86,6 +86,9 @@ struct EvidenceExpectation: EndExpectation {
     book.check("too little is cited", ["min": 1], on: cited([]), is: .fail)
     book.check(
       "another tool's result is not cited", ["cites": ["search"]], on: cited(["1.1.0"]), is: .fail)
+    let imported = Run(recorded: ["context": "partial"]) { $0.end() }
+    book.check("an import has no citations", ["min": 1], on: imported, is: .unverifiable)
+    book.check("nor whose results they are", ["cites": ["lookup"]], on: imported, is: .unverifiable)
   }
 }
 
@@ -139,6 +142,9 @@ extension JudgedRun {
     let shown = answer.map { [$0.seq] } ?? view.trajectory.stop.map { [$0.seq] } ?? []
     let isHidden =
       view.mayHideAnswer ? "The last answer may not be the one seen: \(view.whyHidden)." : nil
+    // Imports and proxies have no citations: what an answer there rests on, its source may have known.
+    let isUntold = answer != nil && view.trajectory.recorded["context"] != nil
+    let untold = "What the answer rests on was not recorded: context."
     var outcomes: [ExpectationOutcome] = []
     if rule.mustBeObserved {
       let expected = "every observation cited was shown to the model that gave the answer"
@@ -176,10 +182,12 @@ extension JudgedRun {
     }
     if let minimum = rule.minimum {
       let count = Set(refs).count
-      let verdict: Outcome = isHidden != nil ? .unverifiable : count >= minimum ? .pass : .fail
+      let lacking: Outcome = isUntold ? .unverifiable : .fail
+      let verdict: Outcome = isHidden != nil ? .unverifiable : count >= minimum ? .pass : lacking
       outcomes.append(
         outcome(
-          "min", verdict, isHidden == nil ? shown : [], isHidden ?? "\(count) cited.",
+          "min", verdict, verdict == .unverifiable ? [] : shown,
+          isHidden ?? (verdict == .unverifiable ? untold : "\(count) cited."),
           "at least \(minimum) cited"))
     }
     for (index, entry) in rule.cites.enumerated() {
@@ -202,6 +210,8 @@ extension JudgedRun {
         outcomes.append(
           outcome(
             part, .unverifiable, call.events, "Whether it is cited cannot be seen.", expected))
+      } else if isUntold {
+        outcomes.append(outcome(part, .unverifiable, [], untold, expected))
       } else {
         outcomes.append(outcome(part, .fail, shown, "It is not cited.", expected))
       }
