@@ -142,6 +142,34 @@ struct AgentLoaderTests {
       ])
   }
 
+  @Test("A condition that looks at what is never there is told with the nearest name")
+  func conditionsOnNothing() {
+    let loaded = loadAgent(
+      """
+      name: a
+      tools:
+        - name: look
+          sideEffect: read
+          disclose: [{id: d, show: false, when: {actorID: guest}}]
+          scripted:
+            - {when: {inptu: {id: 1}}, ok: 1}
+            - {when: {$anyOf: [{input: {id: 2}}]}, ok: 2}
+      model:
+        script:
+          - choose:
+              - when: {lst: {status: ok}, step: 1}
+                answer: x
+              - when: {last: {anything: 1}}
+                answer: y
+      """)
+    #expect(
+      loaded.diagnostics.map { "\($0.line ?? 0) \($0.severity) \($0.key) \($0.hint ?? "")" } == [
+        "5 warning tools[0].disclose[0].when.actorID did you mean “actorId”?",
+        "7 warning tools[0].scripted[0].when.inptu did you mean “input”?",
+        "12 warning model.script[0].choose[0].when.lst did you mean “last”?",
+      ])
+  }
+
   @Test("A matcher that is none is an error at the part at fault")
   func badMatcher() {
     let loaded = loadAgent(

@@ -39,6 +39,12 @@ enum DisclosureFile {
     return finished(draft, reader)
   }
 
+  /// What a condition may look at.
+  private static let looked = [
+    "step", "route", "actorId", "tenantId", "attributes", "goal", "toolCalls", "denials",
+    "succeeded",
+  ]
+
   private static let conditions: [Field<Draft>] = [
     Field("route", .oneOrMore(of: .glob), \.routes, "Routes or globs of them; every route."),
     Field(
@@ -48,9 +54,8 @@ enum DisclosureFile {
     Field("toStep", .count(1...1_000_000_000), \.lastStep, "The last step."),
     Field("attributes", .matcher, \.attributes, "A matcher on the attributes of policyContext."),
     Field(
-      "when", .matcher, \.condition,
-      "A matcher on step, route, actorId, tenantId, attributes, goal, toolCalls, denials, succeeded."
-    ),
+      "when", .matcher(on: looked), \.condition,
+      "A matcher on \(looked.joined(separator: ", "))."),
   ]
 
   @Sendable private static func finished(

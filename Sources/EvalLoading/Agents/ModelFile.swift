@@ -108,14 +108,19 @@ enum ModelFile {
     constraints: ["allOf": .array([oneDecision(or: nil)] + companions)]
   ).map { draft, reader in draft.finished(reader, or: []) }
 
+  /// What a script may look at.
+  private static let shown = [
+    "step", "try", "number", "goal", "results", "last", "replies", "heard",
+  ]
+
   /// The keys of a choice, read into a part of the target.
   private static func choiceFields<Target>(
     _ part: any WritableKeyPath<Target, ChoiceDraft> & Sendable
   ) -> [Field<Target>] {
     [
       Field(
-        "when", .matcher,
-        "A matcher on what the model was shown: step, try, number, goal, results, last, replies, heard."
+        "when", .matcher(on: shown),
+        "A matcher on what the model was shown: \(shown.joined(separator: ", "))."
       ) {
         $0[keyPath: part].condition = $1
         $0[keyPath: part].note("when")
@@ -236,7 +241,8 @@ enum ModelFile {
       Field("text", .text, \.text, "The summary; ${…} is filled in from what the model was shown."),
       Field(
         "unreachable", unreachable, \.unreachable, "The try fails: true, or what is said of it."),
-      Field("when", .matcher, \.condition, "A matcher on what the model was shown."),
+      Field(
+        "when", .matcher(on: shown), \.condition, "A matcher on what the model was shown."),
       Field("usage", usage, \.usage, "What the try is said to cost."),
       Field(
         "repeat", .count(1...1_000_000), \.repeats, "How many tries in a row it serves."),

@@ -236,7 +236,9 @@ enum ToolFile {
   static let rule = Shape<RuleDraft>.record(
     RuleDraft(),
     [
-      Field("when", .matcher, \.condition, "A matcher on input, attempt and step."),
+      Field(
+        "when", .matcher(on: ["input", "attempt", "step"]), \.condition,
+        "A matcher on input, attempt and step."),
       Field("ok", .any, \.ok, "The result's data; ${…} is filled in from input, attempt and step."),
       Field("error", .text, \.error, "The call fails with this reason."),
       Field(

@@ -222,6 +222,25 @@ extension Shape where Value == Matcher {
   }
 }
 
+extension Shape where Value == Matcher {
+  /// A matcher on what is always made of these names: one that asks for another asks for what is never there.
+  static func matcher(on names: [String]) -> Shape {
+    let plain = Shape.matcher
+    return Shape(["$ref": "#/$defs/matcher"]) { value, reader in
+      for key in value.objectValue?.map(\.key) ?? []
+      where !key.hasPrefix("$") && !names.contains(key) {
+        let nearest = Spelling.nearest(to: key, among: names)
+        reader.report(
+          "\(key.quoted) is never there to be looked at",
+          hint: nearest.map { "did you mean “\($0)”?" }
+            ?? "known here: \(names.joined(separator: ", "))",
+          as: .warning, at: .key, deeper: [.key(key)])
+      }
+      return plain.read(value, reader)
+    }
+  }
+}
+
 extension Shape where Value == Glob {
   /// A name, or a glob for many.
   static var glob: Shape {
