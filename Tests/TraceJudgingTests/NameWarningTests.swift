@@ -41,6 +41,27 @@ struct NameWarningTests {
   }
 
   @Test(
+    "a key of a result that is nearly one of those that there are is a warning with the nearest",
+    arguments: [
+      (["deletd": "m2"], "deleted"), (["deleted": "m2"], nil), (["reason": "m2"], nil),
+      (["deletd": ["$absent": true]], nil), (["$exact": ["deletd": "m2"]], "deleted"),
+    ] as [(JSONValue, String?)])
+  func resultKeys(result: JSONValue, nearest: String?) throws {
+    let run = Trajectory(
+      of: ConformanceRun { run in
+        run.decide(.init("delete", [:], .ok(["deleted": "m1"])))
+        run.end()
+      }.events)
+    let expectations = try Expectations(
+      parsing: ["toolsNotCalled": [["tool": "delete", "result": result]]])
+    #expect(
+      Judge.judge(run, against: expectations).warnings
+        == (nearest.map {
+          ["toolsNotCalled[0]: no result of “delete” has “deletd”; did you mean “\($0)”?"]
+        } ?? []))
+  }
+
+  @Test(
     "a rule, a person or a note that is nearly one of the run is a warning with the nearest",
     arguments: [
       (["policy": ["notGiven": [["verdict": "deny", "rule": "no-refund"]]]], "no-refunds"),

@@ -62,6 +62,7 @@ struct ToolWarnings {
   func all(of expectations: Expectations) -> [String] {
     let named = expectations.namedTools
     return named.compactMap(warning) + named.flatMap(argumentWarnings)
+      + named.flatMap(resultNameWarnings)
       + named.flatMap(typeWarnings)
       + others.all(of: expectations)
       + expectations.parts.flatMap { part in
@@ -160,6 +161,22 @@ struct ToolWarnings {
       let nearest = Spelling.nearest(to: name, among: known.flatMap { $0 })
       return "\(named.place): no argument of “\(CallWording.short(named.tool.text))” is named "
         + "“\(CallWording.short(name))”" + (nearest.map { "; did you mean “\($0)”?" } ?? "")
+    }
+  }
+
+  /// The keys of results that an entry speaks of, that no result has, and that are nearly those of one. A result may
+  /// lack what another has, so that of other keys nothing is said.
+  private func resultNameWarnings(_ named: NamedTool) -> [String] {
+    guard let source = named.call?.result?.source else { return [] }
+    let asked = CallEntry.names(in: source).sorted { $0.precedesByUTF8($1) }
+    let known = trajectory.calls.filter { named.tool.matches($0.tool) }
+      .compactMap { CallView.resultValue(of: $0)?.objectValue }.flatMap(\.keys)
+    return asked.filter { name in !known.contains { $0.hasSameUTF8(as: name) } }.compactMap {
+      name in
+      Spelling.nearest(to: name, among: known).map {
+        "\(named.place): no result of “\(CallWording.short(named.tool.text))” has "
+          + "“\(CallWording.short(name))”; did you mean “\(CallWording.short($0))”?"
+      }
     }
   }
 
@@ -304,7 +321,7 @@ extension CallEntry {
   }
 
   /// The keys at the top of a matcher, without those that it asks to be absent.
-  private static func names(in matcher: JSONValue) -> [String] {
+  fileprivate static func names(in matcher: JSONValue) -> [String] {
     let absent = ["$absent": true] as JSONValue
     let kept = matcher.objectValue.map { object in
       JSONValue.object(JSONObject(object.filter { $0.value != absent }.map { ($0.key, $0.value) }))
