@@ -28,8 +28,10 @@
         // A process that ends takes a moment to let go of what it has.
         var milliseconds = 1
         while let self, !self.hasLeft {
-          guard isThere() else { return self.leave() }
+          // First of all a while: where nothing is under way the connection is over by then, and nobody need look.
           try? await Task.sleep(for: .milliseconds(milliseconds))
+          guard !self.hasLeft else { return }
+          guard isThere() else { return self.leave() }
           milliseconds = min(200, 2 * milliseconds)
         }
       }

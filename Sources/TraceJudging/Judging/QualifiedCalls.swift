@@ -4,15 +4,19 @@ import TraceMatching
 /// Names of tools behind that of what offers them, as frameworks join them: `Plugin-list_messages` in Semantic Kernel,
 /// `mcp__mail__send` and `mail.send` of servers.
 enum QualifiedName {
-  private static let separators = ["__", "-", ".", "/", ":"]
+  private static let separators: [StaticString] = ["__", "-", ".", "/", ":"]
 
   /// Whether a tool may be the one of this name, behind another one.
   static func mayBe(_ name: String, _ tool: String) -> Bool {
-    guard !name.isEmpty, tool.utf8.count > name.utf8.count else { return false }
-    let bytes = tool.utf8
+    let (end, bytes) = (name.utf8, tool.utf8)
+    guard !end.isEmpty, bytes.count > end.count, bytes.suffix(end.count).elementsEqual(end) else {
+      return false
+    }
+    let before = bytes.dropLast(end.count)
     return separators.contains { separator in
-      let end = separator + name
-      return bytes.count > end.utf8.count && bytes.suffix(end.utf8.count).elementsEqual(end.utf8)
+      separator.withUTF8Buffer {
+        before.count > $0.count && before.suffix($0.count).elementsEqual($0)
+      }
     }
   }
 }
@@ -21,9 +25,9 @@ extension CallView {
   /// The calls that an entry names by the last part of their tools' names, where it names no tool that was called and
   /// the run does not say which tools it had: nobody knows whether its name is that of a tool at all.
   func callsBehindName(of entry: CallEntry, _ scope: Scope) -> [Trajectory.Call] {
+    guard let name = entry.tool.literal else { return [] }
     let tools = toolsCalled
-    guard trajectory.toolNames == nil, let name = entry.tool.literal,
-      tools.contains(where: { QualifiedName.mayBe(name, $0) }),
+    guard tools.contains(where: { QualifiedName.mayBe(name, $0) }), trajectory.toolNames == nil,
       !tools.contains(where: entry.tool.matches)
     else { return [] }
     return calls.filter { call in
