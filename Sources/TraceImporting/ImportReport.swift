@@ -20,14 +20,6 @@ public struct ImportReport: Sendable, Hashable {
   /// The format that it was read as; `nil` where none fits.
   public var format: ImportFormat?
 
-  /// Runs of a file count from 0.
-  public init(source: String, index: Int?, outcome: Outcome, format: ImportFormat? = nil) {
-    self.source = source
-    self.index = index
-    self.outcome = outcome
-    self.format = format
-  }
-
   /// The report as `import --json` prints it.
   public var json: JSONValue {
     let index = index.map { JSONValue($0) } ?? .null

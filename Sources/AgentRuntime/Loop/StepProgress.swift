@@ -170,8 +170,6 @@ public struct CallProgress: Sendable, Hashable {
     var wasLeftOpen = false
   }
 
-  init(callId: String) { self.callId = callId }
-
   /// Whether a person has yet to say something about a call that policy let through: a fork asks about
   /// what its parent did.
   var isHeldAgainstVerdict: Bool {

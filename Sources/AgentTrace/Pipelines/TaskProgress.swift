@@ -87,8 +87,6 @@ public struct TaskProgress: Sendable, Hashable {
   /// The error it failed with.
   public var error: TaskError?
 
-  init(id: String) { self.id = id }
-
   /// How many elements have settled.
   public var settledElements: Int { finished.count + skipped.count + failed.count }
 

@@ -5,14 +5,7 @@ public struct InputLine: Sendable, Hashable {
   /// Its bytes, without its end.
   public var bytes: [UInt8]
   /// Whether it was too long, so that only its beginning is here.
-  public var isCut: Bool
-
-  /// A whole line, unless said otherwise.
-  public init(number: Int, bytes: [UInt8], isCut: Bool = false) {
-    self.number = number
-    self.bytes = bytes
-    self.isCut = isCut
-  }
+  public var isCut = false
 }
 
 /// Makes lines of bytes that come in pieces of any size; holds no more than one line and one piece.

@@ -142,8 +142,6 @@ public enum RuleSuite {
     let asksForCalls: Bool
     private(set) var known: [Int: Result<RunDescription, FoundFault>] = [:]
 
-    init(asksForCalls: Bool) { self.asksForCalls = asksForCalls }
-
     mutating func description(
       at index: Int, of log: String
     ) -> Result<RunDescription, FoundFault> {

@@ -84,12 +84,6 @@ public struct HTTPHead: Sendable, Hashable {
   public var status: Int
   /// In the order they came in.
   public var headers: [HTTPHeader]
-
-  /// Headers stay in their order, also those that stand twice.
-  public init(status: Int, headers: [HTTPHeader]) {
-    self.status = status
-    self.headers = headers
-  }
 }
 
 /// Why a request has no reply, or none that is whole.

@@ -22,19 +22,6 @@ public struct ProviderReply: Sendable, Hashable {
   public var error: ProviderError?
   /// Where the provider only paused: what it said so far as it has to be sent back for it to go on.
   var paused: [JSONValue]?
-
-  /// What is left out the provider did not say.
-  public init(
-    reply: JSONValue, finishReason: String? = nil, usage: TokenUsage? = nil, model: String? = nil,
-    id: String? = nil, error: ProviderError? = nil
-  ) {
-    self.reply = reply
-    self.finishReason = finishReason
-    self.usage = usage
-    self.model = model
-    self.id = id
-    self.error = error
-  }
 }
 
 /// Tokens of one reply; each `nil` where it is unknown.

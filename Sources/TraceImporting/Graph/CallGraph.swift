@@ -40,9 +40,6 @@ struct CallGraph {
 
   /// The most items for which contexts are made up of what came before.
   var promptLimit = 10_000
-
-  /// An empty graph.
-  init(format: ImportFormat) { self.format = format }
 }
 
 /// One thing that happened.

@@ -142,13 +142,7 @@ public struct AcceptedRun: Sendable, Hashable {
     /// Who they are.
     public var caller: String
     /// What they were made with.
-    public var setting: RunSetting
-
-    /// Nothing else is known of them.
-    public init(caller: String, setting: RunSetting = RunSetting()) {
-      self.caller = caller
-      self.setting = setting
-    }
+    public var setting = RunSetting()
   }
 
   /// The answer that a run gave last.

@@ -4,17 +4,11 @@ public import TraceMatching
 /// Which arguments of a call may be left out, or be anything, without its input being another one.
 public struct ArgumentRule: Sendable, Hashable {
   /// Keys that may be left out, with the value they have then.
-  public var defaults: JSONObject
+  public var defaults: JSONObject = [:]
   /// Keys that are not looked at.
-  public var ignored: [Glob]
+  public var ignored: [Glob] = []
   /// The keys that the matcher of the input speaks of at its top.
   var spokenOf: Set<String> = []
-
-  /// Without more, each argument counts.
-  public init(defaults: JSONObject = [:], ignored: [Glob] = []) {
-    self.defaults = defaults
-    self.ignored = ignored
-  }
 
   /// An input as a matcher is to see it: without ignored keys; and a key with a default, left out or
   /// there with that value, stands there if the matcher speaks of it, and does not if not.

@@ -5,19 +5,11 @@ public struct ExpectationProblem: Sendable, Hashable {
   /// From `expected` to the part at fault.
   public var pointer: JSONPointer
   /// Whether the key that the pointer ends in is at fault, rather than its value.
-  public var isKey: Bool
+  public var isKey = false
   /// What is wrong.
   public var message: String
   /// What to do about it.
   public var hint: String?
-
-  /// The value is at fault, unless it is said that the key is.
-  public init(pointer: JSONPointer, isKey: Bool = false, message: String, hint: String? = nil) {
-    self.pointer = pointer
-    self.isKey = isKey
-    self.message = message
-    self.hint = hint
-  }
 }
 
 extension ExpectationProblem: CustomStringConvertible {
@@ -31,9 +23,6 @@ extension ExpectationProblem: CustomStringConvertible {
 public struct ExpectationErrors: Error, Sendable, Hashable {
   /// At least one.
   public var problems: [ExpectationProblem]
-
-  /// There has to be at least one.
-  public init(problems: [ExpectationProblem]) { self.problems = problems }
 }
 
 extension ExpectationErrors: CustomStringConvertible {

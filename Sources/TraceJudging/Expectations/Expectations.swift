@@ -45,16 +45,9 @@ public struct Expectations: Sendable, Hashable {
     /// What their outcomes are named by: the name of a set, or a place in a list.
     public var name: String
     /// What it means if they are not met.
-    public var severity: Severity
+    public var severity: Severity = .error
     /// What is expected; these have no parts of their own.
     public var expectations: Expectations
-
-    /// Parts of its own that the expectations have are passed over.
-    public init(name: String, severity: Severity = .error, expectations: Expectations) {
-      self.name = name
-      self.severity = severity
-      self.expectations = expectations
-    }
   }
 }
 

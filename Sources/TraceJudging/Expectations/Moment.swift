@@ -71,16 +71,6 @@ public struct VerdictMoment: Sendable, Hashable {
   /// Why, in words; `nil` for anything.
   public var reason: Matcher?
 
-  /// Without conditions, a word of these on any call.
-  public init(
-    statuses: [VerdictStatus], call: CallEntry? = nil, rule: Glob? = nil, reason: Matcher? = nil
-  ) {
-    self.statuses = statuses
-    self.call = call
-    self.rule = rule
-    self.reason = reason
-  }
-
   static let keyNames = ["verdict", "tool", "input", "caller", "rule", "reason"]
 }
 
@@ -92,13 +82,6 @@ public struct ApprovalMoment: Sendable, Hashable {
   public var call: CallEntry?
   /// Who answered; `nil` for anybody.
   public var by: Glob?
-
-  /// Without conditions, any answer of anybody.
-  public init(isGranted: Bool? = nil, call: CallEntry? = nil, by: Glob? = nil) {
-    self.isGranted = isGranted
-    self.call = call
-    self.by = by
-  }
 
   static let keyNames = ["approval", "tool", "input", "caller", "by"]
 }

@@ -9,12 +9,6 @@ public struct JudgeReply: Sendable, Hashable {
     public var outcome: Outcome
     /// Why, in its words.
     public var reason: String
-
-    /// A reason of any length; a reply is held to ``JudgeReply/reasonLimitBytes`` where it is read.
-    public init(outcome: Outcome, reason: String) {
-      self.outcome = outcome
-      self.reason = reason
-    }
   }
 
   /// The grade of each statement, in the order in which they were asked.

@@ -185,16 +185,7 @@ public struct RunTotals: Sendable, Hashable {
   /// What is known of each measure.
   public var amounts: [Budget.Measure: Double]
   /// The measures that may have been more.
-  public var mayBeMore: Set<Budget.Measure>
-
-  /// A measure that has no amount is unknown.
-  public init(
-    runId: String, amounts: [Budget.Measure: Double], mayBeMore: Set<Budget.Measure> = []
-  ) {
-    self.runId = runId
-    self.amounts = amounts
-    self.mayBeMore = mayBeMore
-  }
+  public var mayBeMore: Set<Budget.Measure> = []
 }
 
 extension ExpectationReader {

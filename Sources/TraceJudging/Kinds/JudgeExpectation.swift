@@ -141,12 +141,6 @@ public struct JudgeRule: Sendable, Hashable {
     public var name: String
     /// The statement, in words.
     public var text: String
-
-    /// The name has to be the only one of its kind among those of a mapping.
-    public init(name: String, text: String) {
-      self.name = name
-      self.text = text
-    }
   }
 
   /// What of a run the model is shown.
@@ -166,30 +160,15 @@ public struct JudgeRule: Sendable, Hashable {
   /// Which model judges: the path of an agent file, or what `model` holds in one.
   public var model: JSONValue
   /// What it is shown.
-  public var shown: Shown
+  public var shown: Shown = .answer
   /// What else it is told, before it judges; `nil` for nothing.
   public var instructions: String?
   /// How often it is asked.
-  public var votes: Int
+  public var votes = 1
   /// Which share of the votes a statement needs to hold; `nil` for more than half.
   public var threshold: Double?
   /// The folder that a path in ``model`` starts from; `nil` where the file that names it is not known.
   public var folder: String?
-
-  /// `votes` has to be from 1 to ``voteLimit``, and `threshold` above 0 and at most 1. Without more, the
-  /// model is asked once and shown the answer.
-  public init(
-    statements: [Statement], model: JSONValue, shown: Shown = .answer, instructions: String? = nil,
-    votes: Int = 1, threshold: Double? = nil, folder: String? = nil
-  ) {
-    self.statements = statements
-    self.model = model
-    self.shown = shown
-    self.instructions = instructions
-    self.votes = votes
-    self.threshold = threshold
-    self.folder = folder
-  }
 
   /// Every key of a rubric.
   public static let keyNames = [

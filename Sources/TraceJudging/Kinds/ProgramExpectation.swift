@@ -71,22 +71,11 @@ public struct ProgramCheck: Sendable, Hashable {
   /// The program and its arguments; paths start from the case file's folder.
   public var command: [String]
   /// After so many seconds it is stopped.
-  public var timeoutSeconds: Double
+  public var timeoutSeconds = 10.0
   /// More than so many bytes of output are refused.
-  public var outputLimitBytes: Int
+  public var outputLimitBytes = 1 << 20
   /// The folder it is started in; `nil` where the file that names it is not known.
   public var folder: String?
-
-  /// Nothing is started. 10 seconds and 1 MiB of output, unless given.
-  public init(
-    command: [String], timeoutSeconds: Double = 10, outputLimitBytes: Int = 1 << 20,
-    folder: String? = nil
-  ) {
-    self.command = command
-    self.timeoutSeconds = timeoutSeconds
-    self.outputLimitBytes = outputLimitBytes
-    self.folder = folder
-  }
 }
 
 /// What a program said of a run.

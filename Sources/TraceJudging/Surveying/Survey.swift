@@ -11,13 +11,6 @@ public struct Survey: Sendable {
     public var format: String?
     /// Whether all calls of the runs are recorded: of others little can be said.
     public var hasAllCalls: Bool
-
-    /// Two runs with these are of one group.
-    public init(agent: String, format: String?, hasAllCalls: Bool) {
-      self.agent = agent
-      self.format = format
-      self.hasAllCalls = hasAllCalls
-    }
   }
 
   /// What calls of one tool came to.

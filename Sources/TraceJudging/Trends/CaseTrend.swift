@@ -42,13 +42,6 @@ public struct CaseTrend: Sendable {
     /// What it means that its outcome is another one than the last that was decided; `nil` where it is
     /// the same, decides nothing or is the first.
     public var flip: Flip?
-
-    /// No flip, unless one is set afterwards.
-    public init(run: SuiteHistory.Run, index: Int, record: CaseRecord) {
-      self.run = run
-      self.index = index
-      self.record = record
-    }
   }
 
   /// The case's name.

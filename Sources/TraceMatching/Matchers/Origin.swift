@@ -10,13 +10,6 @@ public struct Origin: Sendable, Hashable {
   /// What went into that tool's call; `nil` for anything.
   public var input: Matcher?
 
-  /// Without an input, any call of the tool counts.
-  public init(tool: Glob?, path: JSONPointer, input: Matcher? = nil) {
-    self.tool = tool
-    self.path = path
-    self.input = input
-  }
-
   /// Every key that `$from` may have.
   public static let keyNames = ["tool", "path", "input"]
 

@@ -20,16 +20,6 @@ public struct ChangedInput: Sendable, Hashable {
   /// The keys, with points between.
   public var key: String { path.joined(separator: ".") }
 
-  /// A value that is `nil` was not there, or is not there now.
-  public init(
-    path: [String], recorded: JSONValue?, now: JSONValue?, position: Int? = nil
-  ) {
-    self.path = path
-    self.recorded = recorded
-    self.now = now
-    self.position = position
-  }
-
   /// What to look at where it makes the difference.
   var cause: Divergence.Cause {
     switch path.first {
