@@ -65,8 +65,7 @@ public enum FileChecker {
       return glob.matches().isEmpty ? "the recording \(path.quotedPath) stands for no file" : nil
     }
     for name in [path, path + ".open"] {
-      var status = stat()
-      guard stat(name, &status) == 0 else { continue }
+      guard let status = fileStatus(name) else { continue }
       switch status.st_mode & S_IFMT {
       case S_IFREG where isLog(name): return nil
       case S_IFREG:

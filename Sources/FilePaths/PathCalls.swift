@@ -23,6 +23,36 @@ public func lstat(_ path: String, _ status: UnsafeMutablePointer<Glibc.stat>) ->
   path.withPath { fstatat(AT_FDCWD, $0, status, AT_SYMLINK_NOFOLLOW) }
 }
 
+/// What a path leads to; `nil` where nothing is to be seen there, which `errno` tells of then.
+public func fileStatus(_ path: String) -> Glibc.stat? {
+  var status = Glibc.stat()
+  return stat(path, &status) == 0 ? status : nil
+}
+
+/// What stands at a path itself, be it a link; `nil` as of ``fileStatus(_:)``.
+public func linkStatus(_ path: String) -> Glibc.stat? {
+  var status = Glibc.stat()
+  return lstat(path, &status) == 0 ? status : nil
+}
+
+/// Whether a path leads to a folder.
+public func isFolder(_ path: String) -> Bool { fileStatus(path)?.isFolder ?? false }
+
+/// Whether two paths lead to one file that is there.
+public func isSameFile(_ path: String, _ other: String) -> Bool {
+  guard let one = fileStatus(path), let two = fileStatus(other) else { return false }
+  return one.st_dev == two.st_dev && one.st_ino == two.st_ino
+}
+
+extension Glibc.stat {
+  /// Whether it is a folder's.
+  public var isFolder: Bool { st_mode & S_IFMT == S_IFDIR }
+  /// Whether it is a plain file's.
+  public var isFile: Bool { st_mode & S_IFMT == S_IFREG }
+  /// Whether it is a link's.
+  public var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
+}
+
 /// As `opendir(3)`.
 public func opendir(_ path: String) -> OpaquePointer? { path.withPath { Glibc.opendir($0) } }
 

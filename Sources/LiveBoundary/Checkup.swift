@@ -1,5 +1,6 @@
 public import AgentRuntime
 import AgentTrace
+import FilePaths
 import Glibc
 
 /// Looks whether what a run needs is there: keys, servers, proxies, a sandbox, the right time.
@@ -140,9 +141,8 @@ public struct Checkup: Sendable {
   }
 
   private func lookAt(_ command: CommandAgent) {
-    var status = stat()
     let folder = CommandTool.absolute(command.folder)
-    guard stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+    guard isFolder(folder) else {
       return tell(Finding(.problem, "command", "its folder \(command.folder) is not there"))
     }
     let name = command.arguments.first ?? ""

@@ -137,8 +137,7 @@ public struct ImportCache: Sendable {
 
   /// What an entry says; `nil` where there is none.
   private func read(_ entry: String) throws(Fault) -> [Told]? {
-    var status = stat()
-    guard stat(entry, &status) == 0 else { return nil }
+    guard fileStatus(entry) != nil else { return nil }
     guard
       let bytes = try? WholeFile.read("\(entry)/\(Self.listName)", limitBytes: 1 << 30),
       let list = try? JSONValue(parsing: bytes).arrayValue

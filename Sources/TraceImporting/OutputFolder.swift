@@ -51,10 +51,10 @@ struct OutputFolder {
     if mayBeLink { try makeParents(of: folder, for: log) }
     if mkdir(folder, 0o777) == 0 { return }
     let reason = SourceFiles.systemError()
-    var status = stat()
-    let found = mayBeLink ? stat(folder, &status) : lstat(folder, &status)
-    guard found == 0 else { throw ImportError(.unwritable(log: log, reason)) }
-    guard status.st_mode & S_IFMT == S_IFDIR else {
+    guard let status = mayBeLink ? fileStatus(folder) : linkStatus(folder) else {
+      throw ImportError(.unwritable(log: log, reason))
+    }
+    guard status.isFolder else {
       throw ImportError(.unwritable(log: log, "\(folder) is there and is no folder"))
     }
   }

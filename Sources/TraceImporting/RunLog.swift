@@ -31,8 +31,7 @@ struct RunLog {
   }
 
   private func isThere() throws -> Bool {
-    var status = stat()
-    if lstat(path, &status) == 0 { return true }
+    if linkStatus(path) != nil { return true }
     guard errno == ENOENT else {
       throw ImportError(.unwritable(log: path, SourceFiles.systemError()))
     }

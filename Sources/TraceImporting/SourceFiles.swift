@@ -67,9 +67,8 @@ package struct SourceFiles {
   private static func look(
     below path: String
   ) throws(ImportError) -> (found: [File], others: [File]) {
-    var status = stat()
-    guard stat(path, &status) == 0 else { throw ImportError(.unreadable(systemError())) }
-    guard isFolder(status) else {
+    guard let status = fileStatus(path) else { throw ImportError(.unreadable(systemError())) }
+    guard status.isFolder else {
       return ([File(path: path, relativePath: lastComponent(of: path))], [])
     }
     var found: [File] = []
@@ -88,9 +87,9 @@ package struct SourceFiles {
       for name in names where !name.hasPrefix(".") {
         let relative = folder.isEmpty ? name : "\(folder)/\(name)"
         let full = joined(path, relative)
-        if lstat(full, &status) == 0, isFolder(status) {
+        if linkStatus(full)?.isFolder ?? false {
           folders.append(relative)
-        } else if stat(full, &status) == 0, isFolder(status) {
+        } else if isFolder(full) {
           others.append(File(path: full, relativePath: relative + "/"))
         } else if isTrace(name, at: full) || hasHeaders(full) {
           found.append(File(path: full, relativePath: relative))
@@ -168,17 +167,9 @@ package struct SourceFiles {
   }
 
   private static func names(inFolder path: String) throws(ImportError) -> [String] {
-    guard let folder = opendir(path) else { throw ImportError(.unreadable(systemError())) }
-    defer { closedir(folder) }
-    var names: [String] = []
-    while let entry = readdir(folder) {
-      let name = entryName(entry)
-      names.append(name)
-    }
+    guard let names = entryNames(in: path) else { throw ImportError(.unreadable(systemError())) }
     return names
   }
-
-  private static func isFolder(_ status: stat) -> Bool { status.st_mode & S_IFMT == S_IFDIR }
 
   static func systemError() -> String { String(cString: strerror(errno)) }
 

@@ -40,14 +40,13 @@ struct FileStamp: Hashable, Sendable {
 
   /// Looks at a file. Links are followed.
   init(path: String) throws(Fault) {
-    var info = stat()
-    guard stat(path, &info) == 0 else { throw .system(operation: "inspect", errno: errno) }
-    guard info.st_mode & S_IFMT == S_IFREG else { throw .notAFile }
+    guard var info = fileStatus(path) else { throw .system(operation: "inspect", errno: errno) }
+    guard info.isFile else { throw .notAFile }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw .system(operation: "open", errno: errno) }
     defer { close(descriptor) }
     // What was opened may be another file than the one that was looked at.
-    guard fstat(descriptor, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { throw .notAFile }
+    guard fstat(descriptor, &info) == 0, info.isFile else { throw .notAFile }
     size = Int(info.st_size)
     modifiedAt = Self.nanoseconds(info.st_mtim)
     var tail = [UInt8](repeating: 0, count: Self.tailBytes)

@@ -163,9 +163,8 @@ enum IndexFile {
   // MARK: What is in the way
 
   private static func refuseOddFile(_ path: String) throws(NotAnIndex) {
-    var info = stat()
-    guard lstat(path, &info) == 0 else { return }
-    guard info.st_mode & S_IFMT == S_IFREG else { throw NotAnIndex(reason: "it was not a file") }
+    guard let info = linkStatus(path) else { return }
+    guard info.isFile else { throw NotAnIndex(reason: "it was not a file") }
   }
 
   /// Which file a path leads to; links are not followed.
@@ -175,8 +174,7 @@ enum IndexFile {
 
     /// `nil` where nothing is there.
     init?(_ path: String) {
-      var info = stat()
-      guard lstat(path, &info) == 0 else { return nil }
+      guard let info = linkStatus(path) else { return nil }
       (device, inode) = (info.st_dev, info.st_ino)
     }
   }

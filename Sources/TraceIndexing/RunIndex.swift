@@ -66,9 +66,8 @@ public struct RunIndex {
   }
 
   private static func check(_ folder: String) throws(FolderError) {
-    var info = stat()
-    guard stat(folder, &info) == 0 else { throw FolderError(path: folder, errno: errno) }
-    guard info.st_mode & S_IFMT == S_IFDIR else {
+    guard let info = fileStatus(folder) else { throw FolderError(path: folder, errno: errno) }
+    guard info.isFolder else {
       throw FolderError(path: folder, errno: ENOTDIR)
     }
   }
@@ -195,8 +194,7 @@ public struct RunIndex {
       let writer = try IndexWriter(connection)
       var removed = 0
       for path in paths {
-        var info = stat()
-        guard lstat("\(folder)/\(path.text)", &info) != 0 else { continue }
+        guard linkStatus("\(folder)/\(path.text)") == nil else { continue }
         try remove(writer, path.text)
         removed += 1
       }

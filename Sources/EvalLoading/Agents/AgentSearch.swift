@@ -80,8 +80,7 @@ public struct AgentSearch: Sendable {
       let names = (entryNames(in: path) ?? []).filter { $0.utf8.first != UInt8(ascii: ".") }
       for name in names.sorted(by: { $0.precedesByUTF8($1) }) {
         let entry = path == "." ? name : path + (path.hasSuffix("/") ? "" : "/") + name
-        var link = stat()
-        guard lstat(entry, &link) == 0 else { continue }
+        guard let link = linkStatus(entry) else { continue }
         switch link.st_mode & S_IFMT {
         case S_IFDIR where depth < depthLimit && folders.count < fileLimit:
           folders.append((entry, depth + 1))

@@ -140,8 +140,7 @@ struct AgentFamily {
 
     /// `nil` where there is no such file.
     init?(_ path: String) {
-      var status = stat()
-      guard stat(path, &status) == 0 else { return nil }
+      guard let status = fileStatus(path) else { return nil }
       (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
     }
   }

@@ -97,7 +97,7 @@ struct RecordingGlob {
       case .anyFolders:
         if isFolder {
           collect(below: inner, place + "/", parts, depth + 1, &found, notSearched)
-        } else if Self.isFolder(inner) {
+        } else if FilePaths.isFolder(inner) {
           notSearched(.warning, inner, Self.linked)
         } else if rest.isEmpty {
           found.append(place)
@@ -110,7 +110,7 @@ struct RecordingGlob {
           collect(below: inner, place + "/", rest, depth + 1, &found, notSearched)
         } else if rest.isEmpty {
           found.append(prefix + plain)
-        } else if Self.isFolder(inner) {
+        } else if FilePaths.isFolder(inner) {
           notSearched(.warning, inner, Self.linked)
         }
       }
@@ -119,26 +119,19 @@ struct RecordingGlob {
 
   private static let linked = "a symbolic link to a folder"
 
-  private static func isFolder(_ path: String) -> Bool {
-    var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-  }
-
   /// What is in a folder; `nil` where it cannot be read.
   private static func entries(of folder: String) -> [(name: String, isFolder: Bool)]? {
     guard let names = entryNames(in: folder) else { return nil }
     var entries: [(name: String, isFolder: Bool)] = []
     for name in names where !name.hasPrefix(".") {
-      var status = stat()
-      guard lstat("\(folder)/\(name)", &status) == 0 else { continue }
-      entries.append((name, status.st_mode & S_IFMT == S_IFDIR))
+      guard let status = linkStatus("\(folder)/\(name)") else { continue }
+      entries.append((name, status.isFolder))
     }
     return entries
   }
 
   private static func isThere(_ path: String) -> Bool {
-    var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    fileStatus(path)?.isFile ?? false
   }
 }
 

@@ -239,8 +239,8 @@ struct SharedPartsFinder {
   mutating func parts(of folder: String, depth: Int = 0) -> SharedParts {
     if let known = byFolder[folder] { return known }
     var parts = SharedParts()
-    var isRoot = depth > 64 || Self.exists("\(folder)/.git")
-    let files = Self.names.map { "\(folder)/\($0)" }.filter(Self.exists)
+    var isRoot = depth > 64 || fileStatus("\(folder)/.git") != nil
+    let files = Self.names.map { "\(folder)/\($0)" }.filter { fileStatus($0) != nil }
     if let file = files.first {
       for other in files.dropFirst() {
         diagnostics.append(
@@ -286,11 +286,6 @@ struct SharedPartsFinder {
       diagnostics += reader.diagnostics(path: file, in: root) + reader.attached
     }
     return draft
-  }
-
-  private static func exists(_ path: String) -> Bool {
-    var status = stat()
-    return stat(path, &status) == 0
   }
 
   /// `a.yaml` for `./a.yaml`.

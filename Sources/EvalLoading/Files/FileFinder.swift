@@ -27,13 +27,12 @@ struct FileFinder {
   }
 
   private mutating func follow(_ path: String) {
-    var status = stat()
-    guard !path.isEmpty, !path.utf8.contains(0), stat(path, &status) == 0 else {
+    guard !path.isEmpty, !path.utf8.contains(0), let status = fileStatus(path) else {
       let reason = path.isEmpty ? "no such file" : FileBytes.reason(errno)
       diagnostics.append(Diagnostic(.error, path: path, message: "cannot be opened: \(reason)"))
       return
     }
-    if status.st_mode & S_IFMT == S_IFDIR {
+    if status.isFolder {
       var found: [(path: String, identity: FileBytes.Identity)] = []
       search(path, depth: 0, into: &found)
       found.sort { $0.path.precedesByUTF8($1.path) }
@@ -65,10 +64,9 @@ struct FileFinder {
     }
     for name in names where name.utf8.first != UInt8(ascii: ".") {
       let path = folder.utf8.last == UInt8(ascii: "/") ? folder + name : folder + "/" + name
-      var link = stat()
-      guard lstat(path, &link) == 0 else { continue }
+      guard let link = linkStatus(path) else { continue }
       var status = link
-      if link.st_mode & S_IFMT == S_IFLNK, stat(path, &status) != 0 {
+      if link.isLink, stat(path, &status) != 0 {
         if SourceDocument.Format(path: path) != nil {
           diagnostics.append(
             Diagnostic(.error, path: path, message: "a symbolic link that leads nowhere"))
@@ -76,7 +74,7 @@ struct FileFinder {
         continue
       }
       switch status.st_mode & S_IFMT {
-      case S_IFDIR where link.st_mode & S_IFMT == S_IFLNK:
+      case S_IFDIR where link.isLink:
         diagnostics.append(
           Diagnostic(
             .warning, path: path, message: "not searched: a symbolic link to a folder",

@@ -50,10 +50,7 @@ struct SourceFolder: Sendable, Hashable {
     var prefix = ""
     for (index, part) in parts(path).enumerated() {
       prefix += index == 0 ? part : "/" + part
-      var status = stat()
-      if !prefix.isEmpty, lstat(prefix, &status) == 0, status.st_mode & S_IFMT == S_IFLNK {
-        return true
-      }
+      if !prefix.isEmpty, linkStatus(prefix)?.isLink ?? false { return true }
     }
     return false
   }

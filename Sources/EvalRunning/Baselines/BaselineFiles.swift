@@ -100,11 +100,10 @@ public enum BaselineFiles {
       }
       for name in names where !name.hasPrefix(".") {
         let path = folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
-        var status = stat()
-        guard lstat(path, &status) == 0 else { continue }
-        if status.st_mode & S_IFMT == S_IFDIR, depth < depthLimit {
+        guard let status = linkStatus(path) else { continue }
+        if status.isFolder, depth < depthLimit {
           pending.append((path, depth + 1, name == folderName))
-        } else if isBaselines, name.hasSuffix(suffix), status.st_mode & S_IFMT != S_IFDIR {
+        } else if isBaselines, name.hasSuffix(suffix), !status.isFolder {
           found.append(path)
         }
       }

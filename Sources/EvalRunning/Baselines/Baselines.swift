@@ -45,7 +45,7 @@ public struct Baselines: Sendable {
       self.init()
       return
     }
-    guard Self.isFolder(word) else {
+    guard isFolder(word) else {
       self = try Baselines(resultsIn: word)
       return
     }
@@ -266,7 +266,7 @@ extension Baselines {
     var cases = loaded
     var seen = PathSet()
     for path in paths {
-      let isFolder = Self.isFolder(path)
+      let isFolder = FilePaths.isFolder(path)
       let folder = isFolder ? path : RunFiles.folder(ofLog: path)
       if case .beside = source {
         let found =
@@ -308,11 +308,6 @@ extension Baselines {
   private static func last(_ path: String) -> String {
     path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.index(after: $0)...]) }
       ?? path
-  }
-
-  private static func isFolder(_ path: String) -> Bool {
-    var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 
   /// A path without what changes nothing, so that two that lead to one place are the same.

@@ -1,5 +1,6 @@
 import AgentRuntime
 import AgentTrace
+import FilePaths
 import Glibc
 import TraceJudging
 import TraceStorage
@@ -66,8 +67,7 @@ extension ConformanceBook {
       let writer = try LogWriter(creating: path)
       for event in run.events { try writer.append(event, isEffectAhead: false) }
       _ = try writer.close()
-      var status = stat()
-      guard stat(path, &status) == 0, truncate(path, status.st_size - 1) == 0 else {
+      guard let status = fileStatus(path), truncate(path, status.st_size - 1) == 0 else {
         return "the file cannot be cut"
       }
       var reader = try LogReader(path: path)

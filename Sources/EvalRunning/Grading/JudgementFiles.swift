@@ -32,8 +32,8 @@ public struct JudgementFiles: Sendable {
     var why: String?
     for attempt in 1...Self.attemptLimit {
       let path = path(digest, vote: vote, attempt: attempt)
-      guard Self.exists(path) else {
-        guard Self.exists(path + LogFormat.openSuffix) else {
+      guard linkStatus(path) != nil else {
+        guard linkStatus(path + LogFormat.openSuffix) != nil else {
           return .nothing(next: path, why: why)
         }
         why = "\(path): the judgement broke off, or is being made"
@@ -53,11 +53,6 @@ public struct JudgementFiles: Sendable {
   private func path(_ digest: Digest, vote: Int, attempt: Int) -> String {
     let name = attempt == 1 ? "\(vote)" : "\(vote)-\(attempt)"
     return "\(folder)/\(digest.hex.prefix(32))-\(name)\(LogFormat.suffix)"
-  }
-
-  private static func exists(_ path: String) -> Bool {
-    var status = stat()
-    return lstat(path, &status) == 0
   }
 }
 

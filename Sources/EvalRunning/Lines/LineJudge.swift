@@ -101,8 +101,7 @@ public struct LineJudge: Sendable {
   private static func checkKind(of path: String) throws {
     guard !path.utf8.contains(0) else { throw CaseError(reason: "a path cannot hold a zero byte") }
     for name in [path, path + ".open"] {
-      var status = stat()
-      if stat(name, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+      if let status = fileStatus(name), !status.isFile {
         throw CaseError(reason: "\(name) is no regular file")
       }
     }

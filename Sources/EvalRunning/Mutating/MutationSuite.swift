@@ -68,11 +68,9 @@ public enum MutationSuite {
     var places: [File: Int] = [:]
     var found: [Run] = []
     for (evalCase, log) in runs {
-      var status = stat()
       let file =
-        stat(log, &status) == 0
-        ? File(device: UInt(status.st_dev), inode: UInt(status.st_ino), path: [])
-        : File(device: 0, inode: 0, path: Array(log.utf8))
+        fileStatus(log).map { File(device: UInt($0.st_dev), inode: UInt($0.st_ino), path: []) }
+        ?? File(device: 0, inode: 0, path: Array(log.utf8))
       let one = RunMutants.JudgingCase(
         caseId: evalCase.caseId, expected: evalCase.expected, tolerances: evalCase.tolerances)
       if let place = places[file] {
@@ -89,8 +87,7 @@ public enum MutationSuite {
     var batches: [[Run]] = []
     var bytes = 0
     for run in runs {
-      var status = stat()
-      let size = stat(run.log, &status) == 0 ? Int(status.st_size) : 0
+      let size = fileStatus(run.log).map { Int($0.st_size) } ?? 0
       if batches.isEmpty || bytes + size > batchBytes
         || batches[batches.count - 1].count == batchRuns
       {

@@ -54,8 +54,7 @@ public struct PromotedFiles: Sendable {
         caseFile, "a case is named by 1 to 200 characters, none of them a control character")
     }
     for path in [caseFile, log] {
-      var status = stat()
-      if lstat(path, &status) == 0 {
+      if linkStatus(path) != nil {
         throw PromotionError(path, "is there already: choose another name with --case-id")
       }
     }

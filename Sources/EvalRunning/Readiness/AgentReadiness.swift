@@ -23,14 +23,8 @@ public struct AgentReadiness {
     self.agent = agent
     self.path = path
     self.cases = cases.filter { evalCase in
-      evalCase.agent.map { Self.isSameFile($0, path) } ?? false
+      evalCase.agent.map { $0.hasSameUTF8(as: path) || isSameFile($0, path) } ?? false
     }
-  }
-
-  private static func isSameFile(_ left: String, _ right: String) -> Bool {
-    var (one, other) = (stat(), stat())
-    guard stat(left, &one) == 0, stat(right, &other) == 0 else { return left == right }
-    return one.st_dev == other.st_dev && one.st_ino == other.st_ino
   }
 
   private typealias Entry = ReadinessRecord.Entry

@@ -189,8 +189,7 @@ public struct ProjectStart: Sendable {
   }
 
   private static func isThere(_ path: String) -> Bool {
-    var status = stat()
-    return lstat(path, &status) == 0
+    linkStatus(path) != nil
   }
 
   private static func write(

@@ -85,9 +85,8 @@ public struct CommitOrigin: Sendable, Hashable {
     var folder = folder
     for _ in 0..<mostFolders {
       let path = folder == "/" ? "/.git" : "\(folder)/.git"
-      var info = stat()
-      if stat(path, &info) == 0 {
-        if info.st_mode & S_IFMT == S_IFDIR { return path }
+      if let info = fileStatus(path) {
+        if info.isFolder { return path }
         let mark = "gitdir: "
         guard let line = line(of: path), line.hasPrefix(mark) else { return nil }
         let target = String(line.dropFirst(mark.count))

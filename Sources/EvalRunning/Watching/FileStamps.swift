@@ -15,10 +15,9 @@ public struct FileStamps: Sendable, Hashable {
     var changedNanoseconds: Int
 
     init?(of path: [UInt8]) {
-      var status = stat()
-      guard stat(String(decoding: path, as: UTF8.self), &status) == 0,
+      guard let status = fileStatus(String(decoding: path, as: UTF8.self)),
         // Of a folder only what is in it counts.
-        status.st_mode & S_IFMT != S_IFDIR
+        !status.isFolder
       else { return nil }
       device = UInt(status.st_dev)
       inode = UInt(status.st_ino)

@@ -173,9 +173,8 @@ public struct WatchList: Sendable {
     for name in names {
       guard name.utf8.first != UInt8(ascii: ".") else { continue }
       let path = folder.utf8.last == UInt8(ascii: "/") ? folder + name : "\(folder)/\(name)"
-      var status = stat()
-      guard lstat(path, &status) == 0 else { continue }
-      if status.st_mode & S_IFMT == S_IFDIR {
+      guard let status = linkStatus(path) else { continue }
+      if status.isFolder {
         search(path, depth: depth + 1, found)
       } else {
         found(path)

@@ -1,4 +1,5 @@
 #if Live
+  import FilePaths
   import Glibc
   import NIOSSL
 
@@ -11,12 +12,11 @@
     ///
     /// - Throws: ``HTTPFailure`` where there is none.
     static func certificates(at path: String) throws -> [NIOSSLCertificate] {
-      var status = stat()
-      guard stat(path, &status) == 0 else {
+      guard let status = fileStatus(path) else {
         throw HTTPFailure(
           .invalidCall, "the authorities of \(path) cannot be read: it is not there")
       }
-      guard status.st_mode & S_IFMT == S_IFDIR else {
+      guard status.isFolder else {
         guard let found = try? NIOSSLCertificate.fromPEMFile(path), !found.isEmpty else {
           throw HTTPFailure(.invalidCall, "\(path) holds no certificate in PEM")
         }

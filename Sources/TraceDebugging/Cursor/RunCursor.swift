@@ -500,11 +500,11 @@ struct LogFileState: Equatable {
   var size, seconds, nanoseconds: Int
 
   init?(path: String) {
-    var status = stat()
-    if stat(path, &status) != 0 {
-      guard path.hasSuffix(LogFormat.suffix), stat(path + LogFormat.openSuffix, &status) == 0
-      else { return nil }
+    var found = fileStatus(path)
+    if found == nil, path.hasSuffix(LogFormat.suffix) {
+      found = fileStatus(path + LogFormat.openSuffix)
     }
+    guard let status = found else { return nil }
     device = UInt64(status.st_dev)
     inode = UInt64(status.st_ino)
     size = Int(status.st_size)

@@ -64,8 +64,8 @@ final class ExportFile {
   }
 
   private static func hasSameBytes(_ left: String, _ right: String) -> Bool {
-    var (first, second) = (stat(), stat())
-    guard stat(left, &first) == 0, stat(right, &second) == 0, first.st_size == second.st_size,
+    guard let first = fileStatus(left), let second = fileStatus(right),
+      first.st_size == second.st_size,
       let one = try? WholeFile.read(left, limitBytes: 4 << 30),
       let other = try? WholeFile.read(right, limitBytes: 4 << 30)
     else { return false }

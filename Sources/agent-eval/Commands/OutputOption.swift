@@ -26,18 +26,10 @@ enum OutputOption {
   /// Refuses a report in the place of what one that is written by a slip would cost: what people wrote, a log, a
   /// trace. Earlier reports and results are replaced.
   static func checkReplaced(_ path: String) throws {
-    var status = stat()
     // No more than brackets: an earlier report without findings, or a file that was made for one.
-    guard stat(path, &status) == 0, status.st_size > 3 else { return }
+    guard let status = fileStatus(path), status.st_size > 3 else { return }
     guard let sort = FileSort(of: path), sort != .results, sort != .folder else { return }
     throw ValidationError(
       Visible.line("\(path) is \(sort.noun), which no report replaces; name another file."))
-  }
-
-  /// Whether two paths lead to one file that is there.
-  static func isSame(_ path: String, _ other: String) -> Bool {
-    var (one, two) = (stat(), stat())
-    return stat(path, &one) == 0 && stat(other, &two) == 0 && one.st_dev == two.st_dev
-      && one.st_ino == two.st_ino
   }
 }

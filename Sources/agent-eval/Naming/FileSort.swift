@@ -26,8 +26,7 @@ enum FileSort: Hashable, CaseIterable {
   ///
   /// Reads it whole where it is no log; files beyond ``limitBytes`` are not looked at.
   init?(of path: String) {
-    var status = stat()
-    guard stat(path, &status) == 0 else { return nil }
+    guard let status = fileStatus(path) else { return nil }
     switch status.st_mode & S_IFMT {
     case S_IFDIR: self = .folder
     case S_IFREG where LogFiles.looksLikeLog(path): self = .log

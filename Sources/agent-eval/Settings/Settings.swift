@@ -233,16 +233,10 @@ enum SettingsFolder {
     var folders = [folder]
     while folders.count <= limit {
       if access(folder + ".git", F_OK) == 0 { return folders }
-      if folders.count > 1, isRoot(folder) { break }
+      if folders.count > 1, isSameFile(folder, folder + "..") { break }
       folder += "../"
       folders.append(folder)
     }
     return [""]
-  }
-
-  private static func isRoot(_ folder: String) -> Bool {
-    var (here, above) = (stat(), stat())
-    return stat(folder, &here) == 0 && stat(folder + "..", &above) == 0
-      && here.st_ino == above.st_ino && here.st_dev == above.st_dev
   }
 }

@@ -123,11 +123,6 @@ enum FoundRuns {
     return path
   }
 
-  private static func isFolder(_ path: String) -> Bool {
-    var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-  }
-
   /// Whether a file begins as a log does, or has the name of one and holds nothing yet.
   private static func isLog(_ path: String) -> Bool { LogFiles.looksLikeLog(path) }
 }

@@ -19,8 +19,7 @@ enum GitHubActions {
     let annotations = ReportFormat.github.bytes(of: results, in: context)
     Output.commands(annotations, isDiagnostic: !besideResults)
     guard let path = variable("GITHUB_STEP_SUMMARY"), !path.isEmpty else { return true }
-    var status = stat()
-    let size = stat(path, &status) == 0 ? Int(status.st_size) : 0
+    let size = fileStatus(path).map { Int($0.st_size) } ?? 0
     let summary = Workflow.summary(
       of: results, in: context, limitBytes: Workflow.summaryLimitBytes - size)
     do {

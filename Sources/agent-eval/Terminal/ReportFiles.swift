@@ -20,10 +20,8 @@ enum ReportFiles {
   /// there and no plain file (a pipe, a terminal) is written to as it is.
   static func write(_ bytes: [UInt8], to path: String) throws {
     WholeFile.makeFolders(for: path)
-    var status = stat()
-    let isThere = stat(path, &status) == 0
     do {
-      if isThere, status.st_mode & S_IFMT != S_IFREG {
+      if let status = fileStatus(path), !status.isFile {
         try WholeFile.write(bytes, into: path)
       } else {
         try WholeFile.replace(path, with: bytes)

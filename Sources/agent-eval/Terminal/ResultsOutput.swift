@@ -1,5 +1,6 @@
 import AgentTrace
 import ArgumentParser
+import FilePaths
 import TraceJudging
 import TraceReporting
 
@@ -40,7 +41,7 @@ struct ResultsDestination: Hashable {
   ///   - inputs: what must not be replaced.
   ///   - role: what they are, behind “is”.
   func checkKept(_ inputs: [String], _ role: String) throws {
-    for file in try files() where inputs.contains(where: { OutputOption.isSame($0, file) }) {
+    for file in try files() where inputs.contains(where: { isSameFile($0, file) }) {
       throw ValidationError(Visible.line("--report: \(file) is \(role); name another file."))
     }
   }
