@@ -7,29 +7,19 @@ import TraceReplaying
 import TraceStorage
 
 /// A task that is an agent: each attempt is a run of its own, with its log beside the pipeline's.
-struct AgentTask: PipelineTask {
+struct AgentTask: RunTask {
   var spec: TaskSpec
   var agent: AgentDefinition
   /// What its run is held to.
   var expectations: Expectations?
   var means: PipelineMeans
-  /// Where its logs go.
   var folder: String
-  /// What undoes it, where that is a command.
   var compensation: ToolTask
-
-  var goesOn: Bool { true }
 
   func mayGoOn(_ run: TaskRun) async -> Bool {
     // What cannot be read goes on, and says then what is wrong.
     guard let tree = try? WaitingTree(path: path(of: run.runId)) else { return true }
     return !tree.waits
-  }
-
-  func limits(of run: TaskRun) async -> Limits? {
-    var reader = try? LogReader(path: path(of: run.runId))
-    guard let first = try? reader?.next() else { return nil }
-    return try? RunStarted(decoding: first.data).limits
   }
 
   func execute(_ context: TaskContext) async throws -> TaskOutcome {
@@ -75,10 +65,6 @@ struct AgentTask: PipelineTask {
     } catch { recording = .failure(error) }
     await parts?.end()
     return try recording.get()
-  }
-
-  private func path(of runId: String) -> String {
-    "\(folder)/\(RunFiles.fileName(for: runId))\(LogFormat.suffix)"
   }
 
   private func boundary(
@@ -162,10 +148,6 @@ struct AgentTask: PipelineTask {
             "input": waiting.call.input.cut(toBytes: 4_096),
           ]
         }))
-  }
-
-  func compensate(_ context: CompensationContext) async throws -> TaskOutcome {
-    try await compensation.compensate(context)
   }
 
   // MARK: What goes in

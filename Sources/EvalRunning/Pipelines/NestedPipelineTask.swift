@@ -7,27 +7,17 @@ import TraceStorage
 /// A task that is another pipeline: each attempt is a run of its own, with its log beside the outer one's.
 ///
 /// To the outer pipeline it is one task: what it did is undone by what the task declares.
-struct NestedPipelineTask: PipelineTask {
+struct NestedPipelineTask: RunTask {
   var spec: TaskSpec
   var definition: PipelineDefinition
   var means: PipelineMeans
-  /// Where its logs go.
   var folder: String
-  /// What undoes it, where that is a command.
   var compensation: ToolTask
-
-  var goesOn: Bool { true }
 
   func mayGoOn(_ run: TaskRun) async -> Bool {
     // What cannot be read goes on, and says then what is wrong.
     guard let waiting = try? WaitingPipeline(log: path(of: run.runId)) else { return true }
     return (try? waiting.open().isEmpty) ?? true
-  }
-
-  func limits(of run: TaskRun) async -> Limits? {
-    var reader = try? LogReader(path: path(of: run.runId))
-    guard let first = try? reader?.next() else { return nil }
-    return try? RunStarted(decoding: first.data).limits
   }
 
   func execute(_ context: TaskContext) async throws -> TaskOutcome {
@@ -58,10 +48,6 @@ struct NestedPipelineTask: PipelineTask {
     _ work: () async throws -> PipelineRecording
   ) async -> Result<PipelineRecording, any Error> {
     do { return .success(try await work()) } catch { return .failure(error) }
-  }
-
-  private func path(of runId: String) -> String {
-    "\(folder)/\(RunFiles.fileName(for: runId))\(LogFormat.suffix)"
   }
 
   private func run(
@@ -113,10 +99,6 @@ struct NestedPipelineTask: PipelineTask {
       parent?["runId"]?.stringValue?.hasSameUTF8(as: context.pipelineRunId) ?? false,
       parent?["seq"]?.intValue == context.seq
     else { throw CaseError(reason: "\(path) is the log of another run; move it away") }
-  }
-
-  func compensate(_ context: CompensationContext) async throws -> TaskOutcome {
-    try await compensation.compensate(context)
   }
 
   // MARK: What comes out
