@@ -87,28 +87,23 @@ public struct WatchList: Sendable {
   }
 
   /// The files that an agent file leads to, itself among them, and those that the words of its commands name; sorted.
-  static func files(ofAgent path: String) -> [String] {
-    var list = WatchList(paths: [], runsFolder: nil)
-    list.add(agent: path)
-    return list.sorted
-  }
+  static func files(ofAgent path: String) -> [String] { files { $0.add(agent: path) } }
 
   /// The files that a pipeline file leads to, itself among them, and those that the words of its commands name; sorted.
-  static func files(ofPipeline path: String) -> [String] {
-    var list = WatchList(paths: [], runsFolder: nil)
-    list.add(pipeline: path)
-    return list.sorted
-  }
+  static func files(ofPipeline path: String) -> [String] { files { $0.add(pipeline: path) } }
 
   /// The files that the words of an agent's command name which stands in a case; sorted.
   static func files(ofWrittenAgent evalCase: EvalCase) -> [String] {
-    var list = WatchList(paths: [], runsFolder: nil)
-    if let command = evalCase.writtenAgent?.agent.command { list.add(agent: command) }
-    return list.sorted
+    files { list in
+      if let command = evalCase.writtenAgent?.agent.command { list.add(agent: command) }
+    }
   }
 
-  private var sorted: [String] {
-    files.sorted { $0.lexicographicallyPrecedes($1) }.map { String(decoding: $0, as: UTF8.self) }
+  private static func files(_ add: (inout WatchList) -> Void) -> [String] {
+    var list = WatchList(paths: [], runsFolder: nil)
+    add(&list)
+    return list.files.sorted { $0.lexicographicallyPrecedes($1) }
+      .map { String(decoding: $0, as: UTF8.self) }
   }
 
   private mutating func add(agent path: String) {
