@@ -22,31 +22,10 @@ struct ExactOrder {
         uniqueKeysWithValues: view.candidates(for: entry, .executed).map { ($0.index, $0.answer) })
     }
     walk = OrderedWalk(entries: entries, candidates: candidates)
-    groups = Self.groups(entries, view)
-  }
-
-  /// The executed calls by those whom the entries speak of.
-  private static func groups(_ entries: [CallEntry], _ view: CallView) -> [OrderedWalk.Group] {
-    var groups: [OrderedWalk.Group] = []
-    var (last, seq): (Int?, Int) = (nil, -1)
-    for (index, call) in view.calls.enumerated() {
+    groups = [OrderedWalk.Group](view) { _, call in
       let executed = view.executed(call)
-      guard executed != .no, isSpokenOf(call, entries) else {
-        continue
-      }
-      if last != call.group {
-        let mayFollowHidden = view.mayHideCalls(between: seq, and: call.outline.seq)
-        groups.append(
-          OrderedWalk.Group(needing: [], spare: [], mayFollowHidden: mayFollowHidden))
-      }
-      (last, seq) = (call.group, call.outline.seq)
-      if executed == .yes {
-        groups[groups.count - 1].needing.append(index)
-      } else {
-        groups[groups.count - 1].spare.append(index)
-      }
+      return executed != .no && Self.isSpokenOf(call, entries) ? executed == .yes : nil
     }
-    return groups
   }
 
   // MARK: The outcome

@@ -135,26 +135,10 @@ struct InOrder {
     of candidates: [[Int: Trilean]], isNeeding: (Trilean) -> Bool, isUsable: (Trilean) -> Bool
   ) -> [OrderedWalk.Group] {
     let bounded = entries.indices.filter { Self.isBounded(entries[$0]) }
-    var groups: [OrderedWalk.Group] = []
-    var (last, seq): (Int?, Int) = (nil, -1)
-    for (index, call) in view.calls.enumerated() {
-      let needs = bounded.contains { candidates[$0][index].map(isNeeding) ?? false }
-      guard needs || candidates.contains(where: { $0[index].map(isUsable) ?? false }) else {
-        continue
-      }
-      if last != call.group {
-        let mayFollowHidden = view.mayHideCalls(between: seq, and: call.outline.seq)
-        groups.append(
-          OrderedWalk.Group(needing: [], spare: [], mayFollowHidden: mayFollowHidden))
-      }
-      (last, seq) = (call.group, call.outline.seq)
-      if needs {
-        groups[groups.count - 1].needing.append(index)
-      } else {
-        groups[groups.count - 1].spare.append(index)
-      }
+    return [OrderedWalk.Group](view) { index, _ in
+      if bounded.contains(where: { candidates[$0][index].map(isNeeding) ?? false }) { return true }
+      return candidates.contains { $0[index].map(isUsable) ?? false } ? false : nil
     }
-    return groups
   }
 
   /// - Parameters:

@@ -1,3 +1,4 @@
+import AgentTrace
 import TraceMatching
 
 /// Shares the calls of a run out to the entries of a list, in order: each entry gets as many as it may
@@ -186,6 +187,27 @@ struct OrderedWalk {
 }
 
 extension [OrderedWalk.Group] {
+  /// The calls of a run that matter, by their decisions.
+  ///
+  /// - Parameter needs: whether an entry must take a call; `nil` for one that does not matter.
+  init(_ view: CallView, needs: (Int, Trajectory.Call) -> Bool?) {
+    self = []
+    var (last, seq): (Int?, Int) = (nil, -1)
+    for (index, call) in view.calls.enumerated() {
+      guard let needs = needs(index, call) else { continue }
+      if last != call.group {
+        let mayFollowHidden = view.mayHideCalls(between: seq, and: call.outline.seq)
+        append(OrderedWalk.Group(needing: [], spare: [], mayFollowHidden: mayFollowHidden))
+      }
+      (last, seq) = (call.group, call.outline.seq)
+      if needs {
+        self[count - 1].needing.append(index)
+      } else {
+        self[count - 1].spare.append(index)
+      }
+    }
+  }
+
   /// How many calls the groups from one on have.
   fileprivate func count(from first: Int) -> Int {
     self[first...].reduce(0) { $0 + $1.needing.count + $1.spare.count }
