@@ -205,7 +205,7 @@ struct AlignedActs {
   ) {
     let names = left.parts.map(\.name)
     let all = names + right.parts.map(\.name).filter { !names.contains($0) }
-    for name in all.sorted(by: { Self.rank($0) < Self.rank($1) }) {
+    for name in all.sorted(by: { ComparedRun.Reading.rank($0) < ComparedRun.Reading.rank($1) }) {
       let (fields, untold) = FieldDifference.all(
         left.parts.first { $0.name == name }?.value, right.parts.first { $0.name == name }?.value,
         at: name)
@@ -213,10 +213,6 @@ struct AlignedActs {
       row.untoldFields += untold
     }
     if !row.fields.isEmpty { row.standing = .changed }
-  }
-
-  private static func rank(_ part: String) -> Int {
-    ["input", "invalid", "verdict", "approval", "result"].firstIndex(of: part) ?? 0
   }
 
   /// The same with sides exchanged.

@@ -431,7 +431,7 @@ extension ComparedRun {
     }
 
     /// In which order the parts of a call stand, whatever order they came in.
-    private static func rank(_ part: String) -> Int {
+    static func rank(_ part: String) -> Int {
       ["input", "invalid", "verdict", "approval", "result"].firstIndex(of: part) ?? 0
     }
   }
