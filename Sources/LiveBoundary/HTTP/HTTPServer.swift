@@ -103,34 +103,11 @@ public struct HTTPServing: Sendable {
     public func serve<Result: Sendable>(
       host: String, port: Int, while work: @escaping @Sendable (_ port: Int) async throws -> Result
     ) async throws -> Result {
-      let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-        .serverChannelOption(.backlog, value: 256)
-        .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-        .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-        .childChannelOption(.autoRead, value: false)
-        .childChannelOption(.allowRemoteHalfClosure, value: true)
+      let server = try await ServedConnection.listener
         .bind(host: host, port: port) { ServedConnection.accept($0) }
-      let port = server.channel.localAddress?.port ?? 0
-      return try await server.executeThenClose { connections in
-        try await withThrowingTaskGroup(of: Result?.self) { group in
-          group.addTask { try await work(port) }
-          group.addTask {
-            try await withThrowingDiscardingTaskGroup { group in
-              for try await connection in connections {
-                group.addTask { await handle(connection) }
-              }
-            }
-            return nil
-          }
-          defer { group.cancelAll() }
-          while let result = try await group.next() {
-            guard let result else { continue }
-            await load.finish()
-            return result
-          }
-          throw CancellationError()
-        }
-      }
+      return try await ServedConnection.serve(
+        server, handle: { channel, _ in await handle(channel) }, while: work,
+        finish: { await load.finish() })
     }
 
     /// One request after the other; what breaks a connection is nobody else's concern.

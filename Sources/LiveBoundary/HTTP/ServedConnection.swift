@@ -1,6 +1,7 @@
 #if Live
   import NIOCore
   import NIOHTTP1
+  import NIOPosix
 
   /// Connections of a server of HTTP/1.1.
   ///
@@ -11,6 +12,51 @@
   enum ServedConnection {
     /// One that is read from.
     typealias Ready = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
+
+    /// A server as each of ours is, which is yet to be told where to listen.
+    static var listener: ServerBootstrap {
+      ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .serverChannelOption(.backlog, value: 256)
+        .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+        .childChannelOption(.autoRead, value: false)
+        .childChannelOption(.allowRemoteHalfClosure, value: true)
+    }
+
+    /// Serves while some work goes on. When that ends, connections are closed.
+    ///
+    /// - Parameters:
+    ///   - handle: is given each connection, and the port.
+    ///   - work: is given the port.
+    ///   - finish: what is waited for between the end of the work and that of the connections.
+    static func serve<Result: Sendable>(
+      _ server: NIOAsyncChannel<any Channel, Never>,
+      handle: @escaping @Sendable (_ channel: any Channel, _ port: Int) async -> Void,
+      while work: @escaping @Sendable (_ port: Int) async throws -> Result,
+      finish: () async -> Void = {}
+    ) async throws -> Result {
+      let port = server.channel.localAddress?.port ?? 0
+      return try await server.executeThenClose { connections in
+        try await withThrowingTaskGroup(of: Result?.self) { group in
+          group.addTask { try await work(port) }
+          group.addTask {
+            try await withThrowingDiscardingTaskGroup { group in
+              for try await connection in connections {
+                group.addTask { await handle(connection, port) }
+              }
+            }
+            return nil
+          }
+          defer { group.cancelAll() }
+          while let result = try await group.next() {
+            guard let result else { continue }
+            await finish()
+            return result
+          }
+          throw CancellationError()
+        }
+      }
+    }
 
     /// What is done with a channel as it is accepted, by a server whose channels do not read by themselves (`autoRead`) and
     /// may be closed by half (`allowRemoteHalfClosure`).

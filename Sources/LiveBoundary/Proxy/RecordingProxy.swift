@@ -42,41 +42,19 @@
       in network: IsolatedNetwork? = nil,
       while work: @escaping @Sendable (_ port: Int) async throws -> Result
     ) async throws -> Result {
-      let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-        .serverChannelOption(.backlog, value: 256)
-        .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-        .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-        .childChannelOption(.autoRead, value: false)
-        .childChannelOption(.allowRemoteHalfClosure, value: true)
       let connect: @Sendable (any Channel) -> EventLoopFuture<any Channel> = {
         ServedConnection.accept($0)
       }
       let server =
         if let listener = network?.takeListener() {
-          try await bootstrap.bind(listener, childChannelInitializer: connect)
+          try await ServedConnection.listener.bind(listener, childChannelInitializer: connect)
         } else {
-          try await bootstrap.bind(host: "127.0.0.1", port: 0, childChannelInitializer: connect)
+          try await ServedConnection.listener.bind(
+            host: "127.0.0.1", port: 0, childChannelInitializer: connect)
         }
-      let port = server.channel.localAddress?.port ?? 0
       let tables = SocketTables(of: network)
-      return try await server.executeThenClose { connections in
-        try await withThrowingTaskGroup(of: Result?.self) { group in
-          group.addTask { try await work(port) }
-          group.addTask {
-            try await withThrowingDiscardingTaskGroup { group in
-              for try await connection in connections {
-                group.addTask { await handle(connection, port, tables) }
-              }
-            }
-            return nil
-          }
-          defer { group.cancelAll() }
-          while let result = try await group.next() {
-            if let result { return result }
-          }
-          throw CancellationError()
-        }
-      }
+      return try await ServedConnection.serve(
+        server, handle: { await handle($0, $1, tables) }, while: work)
     }
 
     // MARK: Connections
