@@ -19,7 +19,7 @@ extension AgentLoop {
       }
       guard case .invalid = decision else { return .decision(decision) }
       // A summary for the next packet comes only once that try was allowed.
-      if recorder.contextHistory.summaryAttempts == 0,
+      if recorder.record.contextHistory.summaryAttempts == 0,
         let halt = haltByGuard() ?? haltBetweenTries()
       {
         return .halt(halt)
@@ -47,8 +47,8 @@ extension AgentLoop {
         if let halt = haltBetweenTries() { return .halt(halt) }
       }
       packet = assembler.assemble(
-        state: state, history: recorder.contextHistory, at: recorder.lastSeq + 1, &turns,
-        lookup: recorder.event(at:))
+        state: state, history: recorder.record.contextHistory, at: recorder.lastSeq + 1, &turns,
+        lookup: recorder.record.event(at:))
       try recorder.append(.contextBuilt(packet), step: step)
     }
     disclosed = packet.toolsDisclosed
@@ -109,7 +109,7 @@ extension AgentLoop {
     to packet: ContextPacket, step: Int, tryNumber: Int, from progress: StepProgress
   ) async throws -> Replied {
     if let reply = progress.reply { return .reply(reply) }
-    let tools = assembler.tools(of: packet, recorder.contextHistory)
+    let tools = assembler.tools(of: packet, recorder.record.contextHistory)
     var attempt = progress.attempt
     var retry = progress.retry
     while attempt - progress.attemptsForgiven <= max(0, agent.failures.modelRetries) {
@@ -121,7 +121,7 @@ extension AgentLoop {
       attempt += 1
       var request = ModelRequest(
         purpose: agent.purpose, step: step, tryNumber: tryNumber, attempt: attempt,
-        number: recorder.modelCalls(for: agent.purpose) + 1, goal: packet.goal,
+        number: recorder.record.modelCalls(for: agent.purpose) + 1, goal: packet.goal,
         messages: packet.messages, tools: tools)
       // The packet is the last that the state has taken in.
       request.messagesDigest = recorder.messagesDigest
@@ -170,14 +170,14 @@ extension AgentLoop {
   private mutating func summarizeIfDue(step: Int, tryNumber: Int) async throws {
     let limit = max(0, agent.failures.modelRetries) + 1
     while true {
-      let history = recorder.contextHistory
+      let history = recorder.record.contextHistory
       guard !history.isSummarized, history.summaryAttempts < limit,
         history.failedSummaries < 2 * limit
       else { return }
       guard
         let task = assembler.summaryDue(
           state: state, history: history, at: recorder.lastSeq + 1, &turns,
-          lookup: recorder.event(at:))
+          lookup: recorder.record.event(at:))
       else { return }
       if history.summaryAttempts > 0 {
         guard haltBetweenTries() == nil, history.summaryRetry != .never,
@@ -186,7 +186,8 @@ extension AgentLoop {
       }
       var request = ModelRequest(
         purpose: .summarize, step: step, tryNumber: tryNumber,
-        attempt: history.summaryAttempts + 1, number: recorder.modelCalls(for: .summarize) + 1,
+        attempt: history.summaryAttempts + 1,
+        number: recorder.record.modelCalls(for: .summarize) + 1,
         goal: state.goal, messages: task.messages)
       request.timeoutMicroseconds = timeLeft
       _ = try await recordedResult(of: request, model: agent.model.name, through: task.through)

@@ -104,7 +104,7 @@ extension AgentLoop {
     if let start = progress.started, let child = start.child {
       return isOwn(child, callId: call.callId, attempt: start.attempt) ? nil : .askAgain
     }
-    let tool = recorder.doubts.definition(definition(of: call), asStartedBy: call.callId)
+    let tool = recorder.record.doubts.definition(definition(of: call), asStartedBy: call.callId)
     let choice = continuation.unfinished(call, tool)
     // An attempt of its own would be its first: to run again what was not begun means nothing.
     guard progress.started != nil else { return choice == .askAgain ? .askAgain : .block }
@@ -114,7 +114,7 @@ extension AgentLoop {
   /// Whether an equal call may have had its effect, and this one could have it once more.
   func isHeldBack(_ call: ProposedCall, _ progress: CallProgress) -> Bool {
     progress.attempts == 0 && progress.approval == nil
-      && recorder.doubts.hold(call, of: definition(of: call))
+      && recorder.record.doubts.hold(call, of: definition(of: call))
   }
 
   /// Why a call that was ruled on but not begun needs a person all the same; `nil` where it does not.
@@ -128,7 +128,8 @@ extension AgentLoop {
       progress.approval?.granted
       ?? RecordedFinding(context: progress.verdict.map { .object($0.context) }).isCovered
     // That nothing was granted since the fork is known here.
-    return isGranted && recorder.inheritedGrants != nil ? continuation.voidsGrant(call) : nil
+    return isGranted && recorder.record.inheritedGrants.calls != nil
+      ? continuation.voidsGrant(call) : nil
   }
 
   /// Whether the call rests on what a person granted since the run goes on; in a fork, since it was forked.
@@ -137,7 +138,7 @@ extension AgentLoop {
   private func isGrantedSince(
     _ call: ProposedCall, at moment: PolicyGate.KnownState? = nil
   ) -> Bool {
-    let inherited = recorder.inheritedGrants
+    let inherited = recorder.record.inheritedGrants.calls
     guard inherited != nil || !approvedSince.isEmpty else { return false }
     func isSince(_ grant: Approvals.Grant) -> Bool {
       inherited.map { !$0.contains(grant.callId) } ?? approvedSince.contains(grant.callId)
@@ -181,7 +182,8 @@ extension AgentLoop {
     }
     // Asked only where the call would run now: a guard may wait for the approval itself.
     if check.verdict.status == .allow,
-      let breach = recorder.runGuard?.breach(ifStarted: earlier + [call.callId], by: check.verdict)
+      let breach = recorder.record.runGuard?.breach(
+        ifStarted: earlier + [call.callId], by: check.verdict)
     {
       check.verdict.status = .deny
       check.verdict.ruleId = breach.ruleId
@@ -209,8 +211,8 @@ extension AgentLoop {
   private func moment(at time: String) -> PolicyGate.KnownState {
     var moment = PolicyGate.KnownState(
       run: agent.policyContext, limits: agent.limits, state: state,
-      history: recorder.policyHistory, time: time)
-    moment.inherited = recorder.inheritedGrants ?? []
+      history: recorder.record.policyHistory, time: time)
+    moment.inherited = recorder.record.inheritedGrants.calls ?? []
     return moment
   }
 

@@ -13,7 +13,7 @@ extension AgentLoop {
     _ kind: QuestionRequest.Kind, _ text: String, asked: Int?, step: Int
   ) async throws -> Bool {
     let asked = asked ?? recorder.lastSeq
-    let request = QuestionRequest(kind, question: text, number: recorder.heard.words + 1)
+    let request = QuestionRequest(kind, question: text, number: recorder.record.words + 1)
     guard let heard = try await answer(to: request, step: step) else { return false }
     let reply = HumanReplied(
       text: JSONValue.string(heard.answer.text).admitted, by: heard.answer.by, replyTo: asked,
@@ -37,7 +37,7 @@ extension AgentLoop {
     of call: ProposedCall, because reason: String, ruleId: String?, step: Int
   ) async throws -> Heard<ApprovalAnswer>? {
     let request = ApprovalRequest(
-      call: call, reason: reason, ruleId: ruleId, number: recorder.heard.approvals + 1)
+      call: call, reason: reason, ruleId: ruleId, number: recorder.record.approvals + 1)
     if let answer = await boundary.approve(request) { return (answer, nil) }
     guard let reply = try await replyOfSimulated(about: request, step: step),
       let word = PersonReply(reply.value).approval
@@ -54,7 +54,7 @@ extension AgentLoop {
     about request: ApprovalRequest?, step: Int
   ) async throws -> (value: JSONValue, seq: Int, by: String, scope: ApprovalScope?)? {
     let isRecorded = !recordedPersonTries.isEmpty
-    let asked = recorder.personQuestions(in: step)
+    let asked = recorder.record.personQuestions(in: step)
     let question = isRecorded ? asked - recordedPersonTries.count + 1 : asked + 1
     guard let person = boundary.simulatedPerson(step: step, question: question) else { return nil }
     let recorded = isRecorded ? recordedPersonTries.removeFirst() : nil
@@ -62,7 +62,7 @@ extension AgentLoop {
       return (reply, recorded.seq, person.name, person.approvalScope)
     }
     let messages = PersonTranscript(
-      person, state: state, about: request, lookup: recorder.event(at:)
+      person, state: state, about: request, lookup: recorder.record.event(at:)
     ).messages
     var attempt = recorded?.attempt ?? 0
     var retry = recorded?.retry ?? .atOnce
@@ -75,7 +75,7 @@ extension AgentLoop {
       attempt += 1
       var request = ModelRequest(
         purpose: .human, step: step, tryNumber: question, attempt: attempt,
-        number: recorder.modelCalls(for: .human) + 1, goal: state.goal, messages: messages)
+        number: recorder.record.modelCalls(for: .human) + 1, goal: state.goal, messages: messages)
       request.timeoutMicroseconds = timeLeft
       let result = try await recordedResult(of: request, model: person.model.name)
       if let reply = result.reply {

@@ -4,7 +4,7 @@ extension AgentLoop {
   /// What tools may look at of the run's notes, and whose others are.
   var memoryView: MemoryView {
     var view = agent.memoryView
-    view.notes = recorder.notes.notes
+    view.notes = recorder.record.notes.notes
     return view
   }
 
@@ -53,7 +53,7 @@ extension AgentLoop {
   /// Tells the store of the note that the last event wrote, where it wrote one that outlives the run; says why it was
   /// not kept.
   private func rememberLast() async -> String? {
-    guard let (note, seq, time) = recorder.notes.unconfirmed else { return nil }
+    guard let (note, seq, time) = recorder.record.notes.unconfirmed else { return nil }
     do throws(MemoryFault) {
       guard let address = try memoryView.address(scope: note.scope, key: note.key) else {
         return nil

@@ -20,10 +20,10 @@ extension AgentLoop {
       progress[$0.callId].attempts > 0 && progress[$0.callId].isOver
     }
     let finished = try await run(left, isBehindResults, step: step, from: progress)
-    let failed = finished.filter { $0.value.isError && !recorder.errorRow.isCutOff($0.key) }
+    let failed = finished.filter { $0.value.isError && !recorder.record.errorRow.isCutOff($0.key) }
       .map(\.key)
     if let fault = machineFault { throw MachineFault(description: fault) }
-    for change in recorder.breakers.changesDue {
+    for change in recorder.record.breakers.changesDue {
       try recorder.append(.breakerChanged(change), step: step)
     }
     let errors = calls.filter { failed.contains($0.callId) || progress[$0.callId].hasFailed }
@@ -60,7 +60,7 @@ extension AgentLoop {
     _ calls: [ProposedCall], step: Int, from progress: StepProgress
   ) throws -> [String] {
     let underWay = calls.filter { progress[$0.callId].started != nil }.map(\.name)
-    let passage = recorder.breakers.passage(
+    let passage = recorder.record.breakers.passage(
       of: calls.filter { progress[$0.callId].isOpen }, besides: underWay)
     for change in passage.changes { try recorder.append(.breakerChanged(change), step: step) }
     var refused: [String] = []
@@ -134,21 +134,22 @@ extension AgentLoop {
     if let stopping = errors.first(where: { registry[$0]?.onError == .stop }) {
       tool = stopping
     } else if !errors.isEmpty,
-      state.counters.toolErrorsInARow - recorder.errorRow.cutOff >= agent.failures.maxToolErrors
+      state.counters.toolErrorsInARow - recorder.record.errorRow.cutOff
+        >= agent.failures.maxToolErrors
     {
       tool = errors.last
     } else {
-      tool = recorder.errorRow.reachedBy
+      tool = recorder.record.errorRow.reachedBy
     }
     return tool.map { Halt(reason: .toolFailure, detail: StopDetail.tool($0)) }
   }
 
   /// Why no further call of the decision begins, because of what has failed beside it; `nil` where it may.
   private var reasonToBeginNoMore: String? {
-    if recorder.errorRow.reachedBy != nil {
+    if recorder.record.errorRow.reachedBy != nil {
       return "the run stops: tool errors in a row have reached failures.maxToolErrors"
     }
-    return recorder.errorRow.failed.first { registry[$0]?.onError == .stop }
+    return recorder.record.errorRow.failed.first { registry[$0]?.onError == .stop }
       .map { "the run stops: \($0) failed, whose onError is stop" }
   }
 
@@ -311,8 +312,8 @@ extension AgentLoop {
     if case .memory(let access) = registry[call.name]?.implementation {
       var view = memoryView
       view.access = access
-      view.now = recorder.lastTime
-      view.notes = recorder.notes.notes(seenBy: call.callId)
+      view.now = recorder.record.lastTime
+      view.notes = recorder.record.notes.notes(seenBy: call.callId)
       request.memory = view
     }
     return request

@@ -4,7 +4,7 @@ extension AgentLoop {
   /// Asks the sources that were not asked since the run started or went on. Where one gives no list that
   /// is of use, the run stops before anything else is done: whoever goes on with it asks again.
   mutating func askSources(step: Int) async throws -> Halt? {
-    let due = agent.sources.filter { !recorder.contextHistory.listed.wasAsked($0.name) }
+    let due = agent.sources.filter { !recorder.record.contextHistory.listed.wasAsked($0.name) }
     guard !due.isEmpty else { return nil }
     if let signal = boundary.cancellation.signal { return Self.cancelled(by: signal) }
     let boundary = boundary
@@ -38,7 +38,7 @@ extension AgentLoop {
       // Without a list the tools stay what they were: calls of them say what is wrong.
       guard let offer = await boundary.tools(request), offer.error == nil else { continue }
       let offered = source.chosen(offer.tools)
-      let last = recorder.contextHistory.listed[source.name]?.offered ?? []
+      let last = recorder.record.contextHistory.listed[source.name]?.offered ?? []
       guard OfferedTool.digest(of: offered) != OfferedTool.digest(of: last) else { continue }
       if let halt = try take(offer, of: source, request.timing, step: step) { return halt }
     }
@@ -50,7 +50,7 @@ extension AgentLoop {
     _ offer: ToolOffer, of source: SourceRegistration, _ timing: ToolListRequest.Timing, step: Int
   ) throws -> Halt? {
     let listed = source.listed(
-      offer, first: recorder.contextHistory.listed[source.name]?.first,
+      offer, first: recorder.record.contextHistory.listed[source.name]?.first,
       besides: otherNames(than: source), isSession: timing == .session)
     try recorder.append(.toolsListed(listed), step: step)
     useListedTools()
@@ -64,7 +64,7 @@ extension AgentLoop {
   private func otherNames(than source: SourceRegistration) -> [String] {
     let others = agent.sources.filter { !$0.name.hasSameUTF8(as: source.name) }
     return
-      (agent.tools + recorder.contextHistory.listed.registrations(of: others))
+      (agent.tools + recorder.record.contextHistory.listed.registrations(of: others))
       .map(\.definition.name)
   }
 

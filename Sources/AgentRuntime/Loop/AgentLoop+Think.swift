@@ -13,7 +13,7 @@ extension AgentLoop {
   }
 
   private func isDue(_ settings: ThoughtSettings, _ purpose: ModelPurpose, step: Int) -> Bool {
-    let history = recorder.contextHistory
+    let history = recorder.record.contextHistory
     guard history.thoughts(for: purpose).isDue(settings, step: step) else { return false }
     guard purpose == .reflect else { return true }
     // Nothing to look back at.
@@ -27,7 +27,7 @@ extension AgentLoop {
   ) async throws {
     let limit = max(0, agent.failures.modelRetries) + 1
     while true {
-      let history = recorder.contextHistory.thoughts(for: purpose)
+      let history = recorder.record.contextHistory.thoughts(for: purpose)
       guard !history.isDone, history.attempts < limit, history.calls < settings.maxCalls,
         history.retry != .never, haltBetweenTries() == nil
       else { return }
@@ -35,15 +35,15 @@ extension AgentLoop {
         guard await haltAfterWait(history.retry) == nil else { return }
       }
       let packet = assembler.assemble(
-        state: state, history: recorder.contextHistory, at: recorder.lastSeq + 1, &turns,
-        lookup: recorder.event(at:))
+        state: state, history: recorder.record.contextHistory, at: recorder.lastSeq + 1, &turns,
+        lookup: recorder.record.event(at:))
       var request = ModelRequest(
         purpose: purpose, step: step, tryNumber: tryNumber, attempt: history.attempts + 1,
-        number: recorder.modelCalls(for: purpose) + 1, goal: packet.goal,
+        number: recorder.record.modelCalls(for: purpose) + 1, goal: packet.goal,
         messages: packet.messages + [
-          assembler.question(settings, state: state, recorder.contextHistory)
+          assembler.question(settings, state: state, recorder.record.contextHistory)
         ],
-        tools: assembler.tools(of: packet, recorder.contextHistory))
+        tools: assembler.tools(of: packet, recorder.record.contextHistory))
       request.timeoutMicroseconds = timeLeft
       _ = try await recordedResult(of: request, model: agent.model.name)
     }

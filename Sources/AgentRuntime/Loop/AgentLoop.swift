@@ -59,7 +59,8 @@ struct AgentLoop {
   /// Takes over the tools that sources have offered, as the events say.
   mutating func useListedTools() {
     guard !agent.sources.isEmpty else { return }
-    registry = ownTools.adding(recorder.contextHistory.listed.registrations(of: agent.sources))
+    registry = ownTools.adding(
+      recorder.record.contextHistory.listed.registrations(of: agent.sources))
   }
 
   var state: AgentState { recorder.state }
@@ -182,7 +183,7 @@ struct AgentLoop {
 
   private func haltBeforeStep() -> Halt? {
     if let signal = boundary.cancellation.signal { return Self.cancelled(by: signal) }
-    if let breach = recorder.runGuard?.breach(ifDecidingIn: state.steps + 1) {
+    if let breach = recorder.record.runGuard?.breach(ifDecidingIn: state.steps + 1) {
       return Self.stopped(by: breach)
     }
     if let limit = agent.limits.maxSteps, state.totals.steps >= limit {
@@ -219,7 +220,7 @@ struct AgentLoop {
   }
 
   /// The end of a run in which something has happened that may not.
-  func haltByGuard() -> Halt? { recorder.runGuard?.breach().map(Self.stopped) }
+  func haltByGuard() -> Halt? { recorder.record.runGuard?.breach().map(Self.stopped) }
 
   static func stopped(by breach: GuardBreach) -> Halt {
     Halt(reason: .policyDenied, detail: StopDetail.rule(breach.ruleId))

@@ -49,7 +49,8 @@ struct RunRecord: Sendable {
   private(set) var policyHistory: PolicyHistory
   /// What the making of contexts needs beside the state.
   private(set) var contextHistory = ContextHistory()
-  /// When the last event happened, in UTC; `nil` before the first, and where a log does not say.
+  /// When the last event happened, in UTC: to ask the clock would be to let time go on that stands still. `nil` before
+  /// the first, and where a log does not say.
   private(set) var lastTime: String?
   /// Events whose data a later context may show; dropped once the state no longer names them.
   private var events: [Int: Event] = [:]
