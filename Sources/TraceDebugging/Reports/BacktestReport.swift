@@ -1,4 +1,4 @@
-import AgentTrace
+package import AgentTrace
 public import TraceReplaying
 public import TraceReporting
 
@@ -54,7 +54,7 @@ public struct BacktestReport {
 
   private func unjudged(_ found: PolicyBacktest) -> [String] {
     let counts = VerdictStatus.allCases.compactMap { status in
-      found.unjudged[status].map { "\($0) \(Self.word(status))" }
+      found.unjudged[status].map { "\($0) \(status.word)" }
     }
     guard !counts.isEmpty else { return [] }
     let calls = found.unjudged.values.reduce(0, +)
@@ -71,7 +71,7 @@ public struct BacktestReport {
       headings: ["COUNT", "TOOL", "THEN", "RULE", "NOW", "RULE"], rightAligned: [0])
     for (kind, count) in kinds.prefix(Self.kindLimit) {
       table.append([
-        "\(count)", kind.tool, Self.word(kind.from), kind.oldRule ?? "–", Self.word(kind.to),
+        "\(count)", kind.tool, kind.from.word, kind.oldRule ?? "–", kind.to.word,
         kind.newRule ?? "–",
       ])
     }
@@ -90,8 +90,8 @@ public struct BacktestReport {
       lines += ["", painter.paint(words, .heading)]
       for example in examples {
         let call = Visible.line(
-          "\(example.kind.tool) (\(example.callId)): \(Self.word(example.kind.from)) by "
-            + "\(example.kind.oldRule ?? "default") → \(Self.word(status)) by "
+          "\(example.kind.tool) (\(example.callId)): \(example.kind.from.word) by "
+            + "\(example.kind.oldRule ?? "default") → \(status.word) by "
             + (example.kind.newRule ?? "default"), width: width - 2)
         lines.append("  " + call)
         // To be copied: never cut.
@@ -116,9 +116,12 @@ public struct BacktestReport {
           ": no definition of \(shown) is known, so they count as writing; --agent FILE gives them"),
     ]
   }
+}
 
-  private static func word(_ status: VerdictStatus) -> String {
-    switch status {
+extension VerdictStatus {
+  /// As policy files have it.
+  package var word: String {
+    switch self {
     case .allow: "allow"
     case .deny: "deny"
     case .approvalRequired: "ask"

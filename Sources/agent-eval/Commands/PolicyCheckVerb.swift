@@ -2,6 +2,7 @@ import AgentRuntime
 import AgentTrace
 import ArgumentParser
 import EvalLoading
+import TraceDebugging
 import TraceReporting
 import TraceStorage
 
@@ -100,8 +101,8 @@ private struct PolicyCheckReport {
     if lines.isEmpty { lines.append(painter.paint("every rule can decide", .good)) }
     for found in contradictions {
       let text =
-        "only order decides between “\(found.first)” (\(Self.word(found.firstVerdict))) and "
-        + "“\(found.second)” (\(Self.word(found.secondVerdict))), for example about"
+        "only order decides between “\(found.first)” (\(found.firstVerdict.word)) and "
+        + "“\(found.second)” (\(found.secondVerdict.word)), for example about"
       // Where the stricter rule stands first, nothing is allowed by mistake.
       lines.append(found.isStricterFirst ? "note: " + Visible.line(text) : warning(text))
       lines.append(Visible.line("  " + CanonicalJSON.string(.object(found.example), form: .plain)))
@@ -127,21 +128,13 @@ private struct PolicyCheckReport {
       }
       for rule in row.rules {
         append(
-          rule.authorizer.map { "\($0) decides" } ?? Self.word(rule.verdict), rule.rule,
+          rule.authorizer.map { "\($0) decides" } ?? rule.verdict.word, rule.rule,
           rule.conditions.joined(separator: "; "))
       }
       if let otherwise = row.otherwise {
-        append(Self.word(otherwise), "–", row.rules.isEmpty ? "" : "else")
+        append(otherwise.word, "–", row.rules.isEmpty ? "" : "else")
       }
     }
     return table.lines(painter: painter, width: width)
-  }
-
-  private static func word(_ status: VerdictStatus) -> String {
-    switch status {
-    case .allow: "allow"
-    case .deny: "deny"
-    case .approvalRequired: "ask"
-    }
   }
 }
