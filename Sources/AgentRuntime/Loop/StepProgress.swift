@@ -14,8 +14,6 @@ public struct StepProgress: Sendable, Hashable {
   public private(set) var tryNumber = 0
   /// The packet of the current try.
   public private(set) var packet: ContextPacket?
-  /// The number of the packet's event.
-  public private(set) var packetSeq: Int?
   /// How often the model was asked with that packet.
   public private(set) var attempt = 0
   /// What the last of these says about the next one.
@@ -235,7 +233,6 @@ extension StepProgress {
       let packet = try ContextPacket(decoding: event.data)
       self = StepProgress(step: step, tryNumber: tryNumber + 1, doubts: doubts)
       self.packet = packet
-      packetSeq = event.seq
     case .modelResult: try observe(ModelResult(decoding: event.data), event.seq)
     case .unseen: isUnreadTold = true
     case .decision:

@@ -16,8 +16,6 @@ struct ShownValues {
 
   /// The number of the packet.
   let seq: Int
-  /// How many messages it holds.
-  let messageCount: Int
   /// The places of each argument, in the order of the messages.
   private var places: [[Place]]
   private static let placeLimit = 1_000
@@ -26,7 +24,6 @@ struct ShownValues {
   init?(_ context: Event, arguments: [ValueOrigins.Argument]) {
     guard let messages = context.data["prompt"]?["messages"]?.arrayValue else { return nil }
     seq = context.seq
-    messageCount = messages.count
     places = Array(repeating: [], count: arguments.count)
     var left = ValueOrigins.nodeLimit
     for (index, message) in messages.enumerated() {

@@ -8,7 +8,6 @@ import Glibc
 public struct ClusteredDifferences: Sendable {
   /// The sum of the differences of a cluster's cases, and how many they are.
   private var clusters: [(sum: Double, count: Int)] = []
-  private let differences: [(cluster: Int, value: Double)]
   /// How many cases there are.
   public let cases: Int
 
@@ -19,7 +18,6 @@ public struct ClusteredDifferences: Sendable {
   ///   cluster is one of its own.
   public init(_ differences: [(cluster: String?, value: Double)]) {
     var places: [String: Int] = [:]
-    var placed: [(cluster: Int, value: Double)] = []
     for (cluster, value) in differences {
       let place: Int
       if let cluster, let known = places[cluster] {
@@ -31,9 +29,7 @@ public struct ClusteredDifferences: Sendable {
       }
       clusters[place].sum += value
       clusters[place].count += 1
-      placed.append((place, value))
     }
-    self.differences = placed
     cases = differences.count
   }
 
