@@ -109,9 +109,9 @@ public struct Checkup: Sendable {
     if let command = agent.command {
       lookAt(command)
     } else {
-      await ask(agent, agent.model, "model")
+      await ask(agent.model, "model")
     }
-    if let person = agent.human?.model { await ask(agent, person.model, "person") }
+    if let person = agent.human?.model { await ask(person.model, "person") }
     for registration in agent.sources { await ask(agent, registration) }
     for tool in agent.tools {
       guard case .code(let code) = tool.implementation, let fault = code.fault(in: code.sandbox)
@@ -157,16 +157,16 @@ public struct Checkup: Sendable {
     tell(Finding(.fine, "command", "\(name) is \(path)"))
   }
 
-  private func ask(_ agent: AgentDefinition, _ model: ModelDefinition, _ subject: String) async {
+  private func ask(_ model: ModelDefinition, _ subject: String) async {
     switch model.implementation {
     case .scripted: return tell(Finding(.fine, subject, "a script; nobody is asked"))
     case .command, .model: return
-    case .provider(let provider): await ask(provider, model, subject, agent)
+    case .provider(let provider): await ask(provider, model, subject)
     }
   }
 
   private func ask(
-    _ provider: ProviderModel, _ model: ModelDefinition, _ subject: String, _ agent: AgentDefinition
+    _ provider: ProviderModel, _ model: ModelDefinition, _ subject: String
   ) async {
     #if Live
       if let path = provider.authorityFile {

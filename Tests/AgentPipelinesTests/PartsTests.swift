@@ -17,7 +17,6 @@ struct PartsTests {
   /// Microseconds of this thread's time that taking so many parts costs.
   private static func cost(of count: Int) throws -> Int {
     var (store, task) = try store()
-    let state = PipelineState()
     func now() -> Int {
       var time = timespec()
       clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
@@ -29,7 +28,7 @@ struct PartsTests {
         .output(
           TaskOutput(
             node: TaskNode("source"), attempt: 1, part: part, value: .string("line \(part)"))),
-        seq: part, state: state)
+        seq: part)
     }
     let cost = now() - start
     #expect(store.part(count - 1, of: task) == .string("line \(count - 1)"))

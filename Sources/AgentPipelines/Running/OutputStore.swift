@@ -32,8 +32,8 @@ struct OutputStore {
     }
   }
 
-  /// Takes in an event behind which the state is as given.
-  mutating func take(_ change: PipelineEvent, seq: Int, state: PipelineState) {
+  /// Takes in an event.
+  mutating func take(_ change: PipelineEvent, seq: Int) {
     switch change {
     case .output(let output):
       guard let task = graph.places[output.node.task], !graph.readers[task].isEmpty else {
@@ -125,11 +125,8 @@ struct OutputStore {
   }
 
   /// What a reference leads to, for a node.
-  ///
-  /// - Parameter own: of a reference to the task's own output, that.
   func find(
-    _ reference: TaskReference, for node: TaskNode, in state: PipelineState,
-    own: JSONValue? = nil
+    _ reference: TaskReference, for node: TaskNode, in state: PipelineState
   ) throws(TaskError) -> TaskTemplate.Found {
     switch reference.root {
     case .input:
@@ -140,10 +137,7 @@ struct OutputStore {
     case .index: return .value(JSONValue(node.element ?? 0))
     case .item: return try item(of: node, in: state)
     case .output:
-      guard let own else {
-        throw TaskError(.input, "${\(reference.text)}: \(node) has no output")
-      }
-      return .value(own)
+      throw TaskError(.input, "${\(reference.text)}: \(node) has no output")
     case .task(let id): return try output(of: id, in: state)
     }
   }

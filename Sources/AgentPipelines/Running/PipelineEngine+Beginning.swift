@@ -4,11 +4,11 @@ import AgentTrace
 /// What begins: attempts, questions, and what a fan-out runs for.
 extension PipelineEngine {
   func filled(
-    _ template: TaskTemplate?, for node: TaskNode, own: JSONValue? = nil
+    _ template: TaskTemplate?, for node: TaskNode
   ) throws(TaskError) -> JSONValue? {
     guard let template else { return nil }
     return try template.filled { (reference) throws(TaskError) -> TaskTemplate.Found in
-      try outputs.find(reference, for: node, in: state, own: own)
+      try outputs.find(reference, for: node, in: state)
     }
   }
 
@@ -213,7 +213,7 @@ extension PipelineEngine {
     limits.timeoutSeconds = limits.timeoutSeconds.map {
       max(0, $0 - Double(state.elapsedMicroseconds) / 1_000_000)
     }
-    let parts = isRun ? scheduler.runsBeside(attempt.node) : 1
+    let parts = isRun ? scheduler.runsAtOnce : 1
     let free = unspoken(besides: attempt)
     // As long as there is something, somebody gets it.
     func part(_ left: Int?) -> Int? { left.map { $0 == 0 ? 0 : max(1, $0 / parts) } }

@@ -193,11 +193,11 @@ extension PipelineEngine {
         attempt.node, error, isEffectUnknown: outcome.isEffectUnknown, run: outcome.run,
         elapsed: elapsed, own: outcome.recovery)
     }
-    try await noteBreaker(of: acting, after: attempt.node)
+    try await noteBreaker(of: acting)
   }
 
-  func noteBreaker(of acting: TaskSpec, after node: TaskNode) async throws {
-    if let change = scheduler.breakerChange(after: node, by: acting) {
+  func noteBreaker(of acting: TaskSpec) async throws {
+    if let change = scheduler.breakerChange(of: acting) {
       try await append(.breakerChanged(change))
     }
   }
@@ -224,7 +224,7 @@ extension PipelineEngine {
     failed.elapsedMicroseconds = elapsed
     try await append(.pipeline(.failed(failed)))
     if isEffectUnknown == nil, begun?.phase == .running, let acting {
-      try await noteBreaker(of: acting, after: node)
+      try await noteBreaker(of: acting)
     }
   }
 

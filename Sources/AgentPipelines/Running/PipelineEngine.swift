@@ -108,7 +108,7 @@ final class PipelineEngine {
     try sink.append(event, isEffectAhead: isEffectAhead)
     scheduler.apply(event)
     if case .pipeline(let change) = payload {
-      outputs.take(change, seq: seq, state: state)
+      outputs.take(change, seq: seq)
       ledger.take(change, seq: seq)
       if case .rolledBack = change { outputs.endReading(in: state) }
     }

@@ -18,7 +18,7 @@ public struct PipelinePast {
   public mutating func take(_ event: Event) {
     state.apply(event)
     guard let change = try? PipelineEvent(type: event.type, data: event.data) else { return }
-    outputs.take(change, seq: event.seq, state: state)
+    outputs.take(change, seq: event.seq)
     ledger.take(change, seq: event.seq)
   }
 

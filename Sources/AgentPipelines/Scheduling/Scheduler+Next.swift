@@ -115,8 +115,8 @@ extension Scheduler {
     }
   }
 
-  /// How many runs may begin while a node's runs, itself among them: those that are ready, as far as there is room.
-  func runsBeside(_ node: TaskNode) -> Int {
+  /// How many runs may begin while one runs, itself among them: those that are ready, as far as there is room.
+  var runsAtOnce: Int {
     func waits(_ task: Int) -> Int {
       guard spec.tasks[task].kind.isRun else { return 0 }
       guard spec.tasks[task].isFanOut else { return 1 }

@@ -98,7 +98,7 @@ extension Scheduler {
   }
 
   /// What changes at a task's breaker after an attempt has ended; `nil` for nothing.
-  func breakerChange(after node: TaskNode, by acting: TaskSpec) -> BreakerChanged? {
+  func breakerChange(of acting: TaskSpec) -> BreakerChanged? {
     guard let breaker = acting.breaker, let progress = state[acting.id] else { return nil }
     switch progress.breaker {
     case .closed:

@@ -19,7 +19,7 @@ extension CredentialScanner {
     }
     guard let name = name(before: sign) else { return nil }
     if byte == UInt8(ascii: "="), let signature = signature(name, sign) { return signature }
-    guard let kind = SecretName.kind(of: text, name) ?? kindBefore(name, sign) else {
+    guard let kind = SecretName.kind(of: text, name) ?? kindBefore(name) else {
       return byte == UInt8(ascii: ":") ? cookieValue(name, sign) ?? announced(behind: sign) : nil
     }
     // `arn:aws:secretsmanager:eu-west-1:123456789012:secret:name`

@@ -146,7 +146,7 @@ extension CredentialScanner {
   ].map { Array($0.utf8) }
 
   /// What the name before says of one that only says `value`: `{"name": "DB_PASSWORD", "value": …}`.
-  func kindBefore(_ name: Range<Int>, _ sign: Int) -> SecretName.Kind? {
+  func kindBefore(_ name: Range<Int>) -> SecretName.Kind? {
     guard name.count == 5 || name.count == 7,
       Self.valueWords.contains(where: { $0.elementsEqual(name.lazy.map { text[$0] | 0x20 }) })
     else { return nil }

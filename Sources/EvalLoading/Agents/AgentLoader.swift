@@ -57,7 +57,7 @@ public enum AgentLoader {
   static func load(
     _ document: SourceDocument, calledBy family: AgentFamily = AgentFamily()
   ) -> Loaded<AgentDefinition> {
-    guard let root = document.onlyRoot(of: "an agent") else {
+    guard let root = document.onlyRoot else {
       return Loaded(nil, document.diagnostics + document.rootCountDiagnostics(of: "an agent"))
     }
     let reader = FieldReader(folder: SourceFolder(ofFile: document.path))
@@ -107,7 +107,7 @@ public enum PolicyLoader {
   static func read(_ path: String) -> Result { read(SourceDocument(path: path)) }
 
   static func read(_ document: SourceDocument) -> Result {
-    guard let root = document.onlyRoot(of: "a policy") else {
+    guard let root = document.onlyRoot else {
       return Result(
         policy: nil,
         diagnostics: document.diagnostics + document.rootCountDiagnostics(of: "a policy"),
@@ -131,7 +131,7 @@ public enum PolicyLoader {
 
 extension SourceDocument {
   /// The one root of a file that holds one thing.
-  func onlyRoot(of noun: String) -> SourceRoot? { roots.count == 1 ? roots[0] : nil }
+  var onlyRoot: SourceRoot? { roots.count == 1 ? roots[0] : nil }
 
   /// What to say of a file that holds none or many.
   func rootCountDiagnostics(of noun: String) -> [Diagnostic] {

@@ -173,7 +173,7 @@ public enum PersonLoader {
     _ path: String, limits: SourceLimits = SourceLimits()
   ) -> Loaded<ScriptedPerson> {
     let document = SourceDocument(path: path, limits: limits)
-    guard let root = document.onlyRoot(of: "a person") else {
+    guard let root = document.onlyRoot else {
       return Loaded(nil, document.diagnostics + document.rootCountDiagnostics(of: "a person"))
     }
     let reader = FieldReader(folder: SourceFolder(ofFile: document.path))

@@ -17,7 +17,7 @@ public enum WrittenValue {
   }
 
   private static func loaded(_ document: SourceDocument) -> Loaded<JSONValue> {
-    let root = document.onlyRoot(of: "a value")
+    let root = document.onlyRoot
     return Loaded(
       root?.value,
       document.diagnostics + (root == nil ? document.rootCountDiagnostics(of: "a value") : []),

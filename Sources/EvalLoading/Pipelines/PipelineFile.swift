@@ -149,7 +149,7 @@ public enum PipelineLoader {
   }
 
   private static func loadInner(_ document: SourceDocument) -> Loaded<PipelineDefinition> {
-    guard let root = document.onlyRoot(of: "a pipeline") else {
+    guard let root = document.onlyRoot else {
       return Loaded(nil, document.diagnostics + document.rootCountDiagnostics(of: "a pipeline"))
     }
     let reader = FieldReader(folder: SourceFolder(ofFile: document.path))

@@ -50,7 +50,7 @@ public enum SettingsLoader {
     if document.roots.isEmpty, !document.diagnostics.hasErrors {
       return Loaded(ProjectSettings(), document.diagnostics, files: [path])
     }
-    guard let root = document.onlyRoot(of: "settings") else {
+    guard let root = document.onlyRoot else {
       return Loaded(
         nil, document.diagnostics + document.rootCountDiagnostics(of: "settings"), files: [path])
     }

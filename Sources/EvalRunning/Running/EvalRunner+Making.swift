@@ -21,7 +21,7 @@ extension EvalRunner {
           result.trials = [try await judge(try await record(evalCase), evalCase)]
         }
       }
-      if result.trials.isEmpty, result.notRun == nil { result.error = nothingToJudge(evalCase) }
+      if result.trials.isEmpty, result.notRun == nil { result.error = nothingToJudge }
     } catch {
       result.error = "\(error)"
     }

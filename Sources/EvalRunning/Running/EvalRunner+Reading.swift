@@ -26,7 +26,7 @@ extension EvalRunner {
         result.trials.append(trial)
       }
       result.plan = plan(ofRecordings: result.trials.count, evalCase)
-      if result.trials.isEmpty { result.error = nothingToJudge(evalCase) }
+      if result.trials.isEmpty { result.error = nothingToJudge }
     } catch {
       result.error = "\(error)"
     }
@@ -51,7 +51,7 @@ extension EvalRunner {
       trials: count, passThreshold: needed, isSafety: plan.isSafety, rates: plan.rates)
   }
 
-  func nothingToJudge(_ evalCase: EvalCase) -> String {
+  var nothingToJudge: String {
     if options.isLive { return "the case names no agent to run; add “agent: FILE”" }
     if let folder = options.runsFolder { return "no run of this case in \(folder)" }
     return

@@ -123,7 +123,7 @@ extension ModelPrompt {
   /// of most local models have a place for them. Without tools, calls and results are told in words: some
   /// servers refuse a request that has calls and no tools. A result without its call is told in words as
   /// well, and a call without its result gets one that says so.
-  func arranged(opening: String = "Begin.", keeping isKept: (JSONObject) -> Bool) -> Arranged {
+  func arranged(keeping isKept: (JSONObject) -> Bool) -> Arranged {
     let leading = messages.prefix { $0.role == .system }
     let system = leading.flatMap(\.parts).compactMap(\.words).joined(separator: "\n\n")
     var arranged: [Message] = []
@@ -142,7 +142,7 @@ extension ModelPrompt {
       }
     }
     Self.close(&open, in: &arranged)
-    if arranged.first?.role != .user { arranged.insert(Message(.user, [.text(opening)]), at: 0) }
+    if arranged.first?.role != .user { arranged.insert(Message(.user, [.text("Begin.")]), at: 0) }
     for index in arranged.indices where arranged[index].role == .user {
       let parts = arranged[index].parts
       arranged[index].parts = parts.filter(\.isResult) + parts.filter { !$0.isResult }

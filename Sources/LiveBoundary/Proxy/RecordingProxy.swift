@@ -322,7 +322,7 @@
           var isEnding = head.status >= 400 || size == 0
           var marks = StreamEndMarks()
           if isEnding { await willEnd() }
-          try await Self.telling(.client) { try await client.begin(head.status, head.headers) }
+          try await Self.tellingClient { try await client.begin(head.status, head.headers) }
           while let piece = try await body.next() {
             kept.append(piece)
             // Clients go on when they have read the last event, and wait for no end of the body.
@@ -330,11 +330,11 @@
               isEnding = true
               await willEnd()
             }
-            try await Self.telling(.client) { try await client.send(piece) }
+            try await Self.tellingClient { try await client.send(piece) }
           }
           kept.end(.whole)
           if !isEnding { await willEnd() }
-          try await Self.telling(.client) { try await client.end() }
+          try await Self.tellingClient { try await client.end() }
         }
         return Passed(reply: kept.reply, isWhole: true, requestId: kept.requestId)
       } catch let failure as HTTPFailure where failure.kind != .cancelled {
@@ -354,11 +354,10 @@
       }
     }
 
-    private enum Side { case client }
     private struct Gone: Error {}
 
     /// Failures of the client's side are not the provider's.
-    private static func telling(_ side: Side, _ work: () async throws -> Void) async throws {
+    private static func tellingClient(_ work: () async throws -> Void) async throws {
       do { try await work() } catch { throw Gone() }
     }
   }

@@ -54,7 +54,7 @@
       let end = ContinuousClock.now + .microseconds(limit)
       do {
         let call = try self.call(for: request)
-        return try await exchange(call, request, until: end, limit: limit)
+        return try await exchange(call, request, until: end)
       } catch let fault as NotSent {
         return ToolAnswer(result: .error("not sent: \(fault.words)"))
       } catch let failure as HTTPFailure {
@@ -191,7 +191,7 @@
     }
 
     private func exchange(
-      _ call: HTTPCall, _ request: ToolRequest, until end: ContinuousClock.Instant, limit: Int
+      _ call: HTTPCall, _ request: ToolRequest, until end: ContinuousClock.Instant
     ) async throws -> ToolAnswer {
       var call = call
       var status: Int?

@@ -58,7 +58,7 @@ struct SpanGraph {
   private mutating func build() -> CallGraph {
     readModels()
     readExecutions()
-    var history = SpanHistory(models: models, executions: executions)
+    var history = SpanHistory(executions)
     history.complete(&models)
     if let span = history.spanInsideTurn(models) {
       graph.missing.append(.beginningOfTurn(at: span.pointer))

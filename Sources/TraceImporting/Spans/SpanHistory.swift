@@ -11,9 +11,7 @@ struct SpanHistory {
   private var asked: Set<Int> = []
   private let executions: [SpanGraph.Execution]
 
-  init(models: [SpanGraph.ModelCall], executions: [SpanGraph.Execution]) {
-    self.executions = executions
-  }
+  init(_ executions: [SpanGraph.Execution]) { self.executions = executions }
 
   /// Whether some reply asked for an execution.
   func isAsked(_ execution: Int) -> Bool { asked.contains(execution) }

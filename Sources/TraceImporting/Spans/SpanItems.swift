@@ -78,7 +78,7 @@ struct SpanItems {
       return left.rank != right.rank ? left.rank < right.rank : left.number < right.number
     }
     var items = Self.givingAnswers(ordered.map(\.item))
-    complete(&items, roots)
+    complete(&items)
     return items
   }
 
@@ -194,7 +194,7 @@ struct SpanItems {
   }
 
   /// Tells the last reply what the run's own span says that it answered, where its own does not.
-  private mutating func complete(_ items: inout [GraphItem], _ roots: [TraceSpan]) {
+  private mutating func complete(_ items: inout [GraphItem]) {
     let last = items.lastIndex { item in
       if case .reply(let reply) = item { reply.agent == nil && reply.error == nil } else { false }
     }

@@ -316,7 +316,7 @@ extension AcceptedRun {
       let id = ByteText(call.outline.callId)
       accepted.isCited = cited.contains(id)
       if accepted.isCited { known.insert(id) }
-      accepted.namedBy = namings.indices(for: call, in: trajectory)
+      accepted.namedBy = namings.indices(for: call)
       decisions[decisions.count - 1].append(accepted)
     }
     cites = refs.filter { !known.contains(ByteText($0)) }.map(AcceptedText.name(for:))

@@ -32,7 +32,7 @@ struct Namings: Sendable, Hashable {
   }
 
   /// The entries that speak of a call for sure.
-  func indices(for call: Trajectory.Call, in trajectory: Trajectory) -> [Int] {
+  func indices(for call: Trajectory.Call) -> [Int] {
     guard entries.contains(where: { $0.tool.matches(call.tool) }) else { return [] }
     return entries.indices.filter { index in
       let entry = entries[index]

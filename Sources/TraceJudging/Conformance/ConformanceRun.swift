@@ -218,8 +218,8 @@ package struct ConformanceRun: Sendable {
     step -= 1
   }
 
-  mutating func hear(_ text: String, by: String = "ana") {
-    add(.humanReplied, HumanReplied(text: .string(text), by: by).encoded)
+  mutating func hear(_ text: String) {
+    add(.humanReplied, HumanReplied(text: .string(text), by: "ana").encoded)
   }
 
   mutating func remember(_ key: String, _ value: JSONValue, isWritten: Bool = false) {

@@ -218,7 +218,7 @@ extension JudgedRun {
   private func callIndex(_ callId: String) -> Int? { callIndices[callId] }
 
   /// Whether the call of a verdict or an approval is as an entry says.
-  private func fits(_ entry: CallEntry?, _ call: Int?, tool: String? = nil) -> Trilean {
+  private func fits(_ entry: CallEntry?, _ call: Int?) -> Trilean {
     guard let entry else { return .yes }
     guard let call else { return .unknown }
     return view.isSuch(entry, view.calls[call], .proposed)

@@ -133,12 +133,12 @@ struct MatcherCompiler {
         throw MatcherError(code: .misplaced(operator: name.rawValue), pointer: pointer)
       }
       usesOrigins = true
-      return .from(try origin(operand, at: pointer, depth: depth))
+      return .from(try origin(operand, at: pointer))
     }
   }
 
   private mutating func origin(
-    _ operand: JSONValue, at pointer: JSONPointer, depth: Int
+    _ operand: JSONValue, at pointer: JSONPointer
   ) throws(MatcherError) -> Origin {
     func bad(_ needs: String) -> MatcherError {
       MatcherError(

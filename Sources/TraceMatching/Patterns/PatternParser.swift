@@ -417,7 +417,7 @@ struct PatternParser {
       }
       if scalar == "]", !isFirst { break }
       isFirst = false
-      try parseClassMember(into: &set, from: start)
+      try parseClassMember(into: &set)
     }
     position += 1
     set.normalize()
@@ -426,9 +426,7 @@ struct PatternParser {
     return set
   }
 
-  private mutating func parseClassMember(
-    into set: inout ScalarSet, from start: Int
-  ) throws(PatternError) {
+  private mutating func parseClassMember(into set: inout ScalarSet) throws(PatternError) {
     let memberStart = position
     guard let low = try readClassScalar(into: &set) else { return }
     guard current == "-", let next = peek(1), next != "]" else {

@@ -24,7 +24,7 @@ extension PatternSearch {
         ? Int(self.kind(of: Self.decode(text, at: &next), isLast: next == text.count)) : nil
       let after = kind.map { kinds[$0].edge } ?? .text
       if found == nil { threads.append(Thread(place: 0, start: position)) }
-      let open = close(threads, at: position, between: before, and: after) { start in
+      let open = close(threads, between: before, and: after) { start in
         guard start < position, start <= found?.lowerBound ?? start else { return }
         found = start..<position
         edgeAtEnd = before
@@ -55,7 +55,7 @@ extension PatternSearch {
   ///
   /// - Parameter isFound: told of each start from which the pattern is found here.
   private mutating func close(
-    _ threads: [Thread], at position: Int, between before: Edge, and after: Edge,
+    _ threads: [Thread], between before: Edge, and after: Edge,
     isFound: (Int) -> Void
   ) -> [Thread] {
     turn += 1

@@ -131,7 +131,7 @@ final class ComparingSink: EventSink {
       throw difference(now: event)
     }
     let recorded = step.asToday(step.events[next])
-    guard areSame(recorded, event), isSameRequest(recorded, event) else {
+    guard areSame(recorded, event), isSameRequest(recorded) else {
       throw difference(recorded: recorded, now: event)
     }
     made += 1
@@ -141,7 +141,7 @@ final class ComparingSink: EventSink {
 
   /// Whether what a model was asked is what it is asked now, for its results; whether two results say the
   /// same was looked at.
-  private func isSameRequest(_ recorded: Event, _ now: Event) -> Bool {
+  private func isSameRequest(_ recorded: Event) -> Bool {
     switch recorded.type {
     case .contextBuilt: requests.take(packet: recorded)
     case .modelResult:
