@@ -33,11 +33,7 @@ public struct CodeTool: Tool {
       return ToolAnswer(result: .error("the input has no text “code”"))
     }
     let limit = request.timeoutMicroseconds ?? Self.defaultTimeoutMicroseconds
-    if let signal = cancellation.signal {
-      return ToolAnswer(
-        result: .error("not started: cancelled by \(signal)"), signal: signal)
-    }
-    if limit <= 0 { return ToolAnswer(result: .error("not started: no time is left")) }
+    if let answer = ToolAnswer.untried("not started", within: limit, cancellation) { return answer }
     guard let program = program else {
       return ToolAnswer(
         result: .error(

@@ -146,11 +146,7 @@ actor MCPSource: ToolSource {
 
   func run(_ request: ToolRequest, as name: String) async -> ToolAnswer {
     let limit = request.timeoutMicroseconds ?? CommandTool.defaultTimeoutMicroseconds
-    if let signal = cancellation.signal {
-      return ToolAnswer(
-        result: .error("not called: cancelled by \(signal)"), signal: signal)
-    }
-    if limit <= 0 { return ToolAnswer(result: .error("not called: no time is left")) }
+    if let answer = ToolAnswer.untried("not called", within: limit, cancellation) { return answer }
     let start = SuspendingClock.now
     var answer = await answer(to: request, as: name, limit: limit)
     answer.elapsedMicroseconds = clock.isFixed ? 0 : (SuspendingClock.now - start).wholeMicroseconds

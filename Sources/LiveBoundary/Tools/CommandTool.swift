@@ -47,11 +47,7 @@ public struct CommandTool: Tool {
   ///   the limit of output is always an error.
   func run(_ request: ToolRequest, printing parts: PrintedParts?) async -> ToolAnswer {
     let limit = request.timeoutMicroseconds ?? Self.defaultTimeoutMicroseconds
-    if let signal = cancellation.signal {
-      return ToolAnswer(
-        result: .error("not started: cancelled by \(signal)"), signal: signal)
-    }
-    if limit <= 0 { return ToolAnswer(result: .error("not started: no time is left")) }
+    if let answer = ToolAnswer.untried("not started", within: limit, cancellation) { return answer }
     if let fault = Self.fault(inIdentityOf: request) { return ToolAnswer(result: .error(fault)) }
     let program = program(for: request)
     if let fault = program.fault { return ToolAnswer(result: .error(fault)) }

@@ -38,11 +38,7 @@
 
     public func run(_ request: ToolRequest) async -> ToolAnswer {
       let limit = request.timeoutMicroseconds ?? CommandTool.defaultTimeoutMicroseconds
-      if let signal = cancellation.signal {
-        return ToolAnswer(
-          result: .error("not sent: cancelled by \(signal)"), signal: signal)
-      }
-      if limit <= 0 { return ToolAnswer(result: .error("not sent: no time is left")) }
+      if let answer = ToolAnswer.untried("not sent", within: limit, cancellation) { return answer }
       let start = SuspendingClock.now
       var answer = await answer(to: request, limit: limit)
       answer.elapsedMicroseconds =
