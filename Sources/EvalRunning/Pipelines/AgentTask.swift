@@ -107,11 +107,7 @@ struct AgentTask: RunTask {
     _ parts: CallParts?
   ) async throws -> AgentRecording {
     let run = try WaitingRun(path: path)
-    guard let parent = run.started.parent, parent.relation.hasSameUTF8(as: ParentRun.task),
-      parent.runId.hasSameUTF8(as: context.pipelineRunId), parent.seq == context.seq
-    else {
-      return try { throw CaseError(reason: "\(path) is the log of another run; move it away") }()
-    }
+    try checkParent(of: path, context)
     if run.isOver, run.isClosed {
       return AgentRecording(
         log: path, state: run.past.state, sealDigest: try LogTail(path: path).sealDigest)

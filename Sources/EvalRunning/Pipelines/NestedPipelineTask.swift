@@ -92,15 +92,6 @@ struct NestedPipelineTask: RunTask {
     return request
   }
 
-  private func checkParent(of path: String, _ context: TaskContext) throws {
-    var reader = try LogReader(path: path)
-    let parent = try reader.next()?.data["parent"]
-    guard parent?["relation"]?.stringValue == ParentRun.task,
-      parent?["runId"]?.stringValue?.hasSameUTF8(as: context.pipelineRunId) ?? false,
-      parent?["seq"]?.intValue == context.seq
-    else { throw CaseError(reason: "\(path) is the log of another run; move it away") }
-  }
-
   // MARK: What comes out
 
   private func outcome(of recording: PipelineRecording) throws -> TaskOutcome {

@@ -24,6 +24,16 @@ extension RunTask {
     try await compensation.compensate(context)
   }
 
+  /// - Throws: where a log is not that of this attempt.
+  func checkParent(of path: String, _ context: TaskContext) throws {
+    var reader = try LogReader(path: path)
+    let parent = try reader.next()?.data["parent"]
+    guard parent?["relation"]?.stringValue == ParentRun.task,
+      parent?["runId"]?.stringValue?.hasSameUTF8(as: context.pipelineRunId) ?? false,
+      parent?["seq"]?.intValue == context.seq
+    else { throw CaseError(reason: "\(path) is the log of another run; move it away") }
+  }
+
   /// The log of an attempt.
   func path(of runId: String) -> String {
     "\(folder)/\(RunFiles.fileName(for: runId))\(LogFormat.suffix)"
