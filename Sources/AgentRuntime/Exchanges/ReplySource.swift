@@ -16,3 +16,12 @@ extension ReplySource {
   /// Nothing: a source that knows of no such requests.
   public func refusal(upstream: String, path: String, bodyDigest: String) -> WireReply? { nil }
 }
+
+/// Why a proxy does not hand a reply on, where its log does not say: replaying the log says it again, to the letter.
+package enum ReasonToWithhold {
+  /// Nobody knows what it asks for.
+  package static let unread =
+    "a policy is in force, and the reply could not be read to be judged by it"
+  /// Nobody has said yet whether a call may run.
+  package static let waits = "the run stops: a call waits for approval"
+}

@@ -110,7 +110,7 @@ extension ExchangeRecorder {
   ///   - held: the reply; `nil` where none could be read.
   ///   - wire: what came over the wire.
   func judge(_ held: HeldReply?, _ wire: WireReply, _ dialect: Dialect) async -> Handing {
-    let unread = "a policy is in force, and the reply could not be read to be judged by it"
+    let unread = ReasonToWithhold.unread
     guard let held else {
       if wire.ending != .whole { return .failed("the provider broke off") }
       return .refused(unread)
@@ -146,7 +146,7 @@ extension ExchangeRecorder {
       guard let heard = await ask(about: call, verdicts[index], held.step) else {
         return impose(
           .ended(.approvalRequired, detail: StopDetail.tool(call.name)), on: held,
-          "the run stops: a call waits for approval", but: call)
+          ReasonToWithhold.waits, but: call)
       }
       verdicts[index] = heard
     }

@@ -6,9 +6,6 @@ import AgentTrace
 /// The log holds them as they came. What was not handed on then is not handed on when the log is answered from: whoever
 /// asks would run what was denied.
 struct WithheldReplies {
-  private static let unread =
-    "a policy is in force, and the reply could not be read to be judged by it"
-
   /// Whether a policy was in force: the log of a proxy without one says that verdicts are not recorded.
   private var isGuarded = false
   /// Why replies were not handed on, by their events.
@@ -30,23 +27,24 @@ struct WithheldReplies {
     case .modelResult:
       // An error is no reply, and was handed on unless something in it was not seen.
       let isError = data["wire"]?["status"]?.intValue ?? 0 >= 400
-      if data["reply"] == nil, !isError { reasons[event.seq] = Self.unread }
-    case .unseen: if let reply = data["modelResult"]?.intValue { reasons[reply] = Self.unread }
+      if data["reply"] == nil, !isError { reasons[event.seq] = ReasonToWithhold.unread }
+    case .unseen:
+      if let reply = data["modelResult"]?.intValue { reasons[reply] = ReasonToWithhold.unread }
     case .replyChanged: if let reply = data["modelResult"]?.intValue { changed.insert(reply) }
     case .decision:
       guard let reply = data["modelResult"]?.intValue else { return }
       for call in data["calls"]?.arrayValue ?? [] where call["executedBy"] == nil {
         guard let id = call["callId"]?.stringValue else { continue }
         replies[id] = reply
-        waiting[id] = (reply, Self.unread)
+        waiting[id] = (reply, ReasonToWithhold.unread)
       }
     case .policyDecision, .toolResult:
       guard let id = data["callId"]?.stringValue, let reply = replies[id] else { return }
       switch data["status"]?.stringValue {
       case "allow"?: waiting[id] = nil
-      case "refused"?: reasons[reply] = data["reason"]?.stringValue ?? Self.unread
+      case "refused"?: reasons[reply] = data["reason"]?.stringValue ?? ReasonToWithhold.unread
       case "approval_required"?:
-        waiting[id] = (reply, "the run stops: a call waits for approval")
+        waiting[id] = (reply, ReasonToWithhold.waits)
       default: break
       }
     default: break
