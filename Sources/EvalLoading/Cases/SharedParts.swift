@@ -1,7 +1,6 @@
 import AgentRuntime
 import AgentTrace
 import FilePaths
-import Glibc
 import TraceJudging
 
 /// What cases share: named sets of expectations, and defaults for keys that a case leaves out.

@@ -1,5 +1,4 @@
 import FilePaths
-import Glibc
 
 /// The folder of a file, from which the relative paths in that file start.
 struct SourceFolder: Sendable, Hashable {

@@ -1,5 +1,4 @@
 import FilePaths
-import Glibc
 import TraceStorage
 
 /// Which commit of a project is judged, as far as it can be told without asking anybody.

@@ -2,7 +2,6 @@ import AgentRuntime
 import AgentTrace
 public import EvalLoading
 import FilePaths
-import Glibc
 import TraceJudging
 import TraceStorage
 
