@@ -21,7 +21,10 @@ struct AccountingTests {
     func message(_ id: String, _ call: JSONValue) -> [JSONValue] {
       [
         ["type": "ai", "content": "hm", "tool_calls": [call]],
-        ["type": "tool", "name": "refund", "tool_call_id": .string(id), "content": "r"],
+        [
+          "type": "tool", "name": "refund", "tool_call_id": .string(id), "content": "r",
+          "status": "success",
+        ],
       ]
     }
     let seen = message("c1", ["args": ["id": 1], "id": "c1", "name": "refund"])
@@ -34,16 +37,8 @@ struct AccountingTests {
         #expect(run.outcome(expected) == .unverifiable, "\(expected): \(source)")
       }
     }
-    let run = try #require(
-      try JudgedSource(
-        JudgedSource.list(
-          seen
-            + message(
-              "c2",
-              [
-                "args": ["id": 1], "id": "c2", "name": "refund",
-              ]))
-      ).run)
+    let again = message("c2", ["args": ["id": 1], "id": "c2", "name": "refund"])
+    let run = try #require(try JudgedSource(JudgedSource.list(seen + again)).run)
     #expect(run.outcome(["noRepeatedSideEffect": ["refund"]]) == .fail)
   }
 

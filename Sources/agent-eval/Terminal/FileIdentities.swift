@@ -1,5 +1,6 @@
 import AgentTrace
 import EvalRunning
+import FilePaths
 import Glibc
 
 /// Files that were met, whatever they were called: a link, another way to the same file, a folder and a file in it.
@@ -33,13 +34,12 @@ struct FileIdentities {
   }
 
   private static func file(_ path: String) -> (path: String, identity: Identity, isLink: Bool)? {
-    var info = stat()
-    guard stat(path, &info) == 0 else { return nil }
-    return (path, Identity(device: UInt(info.st_dev), inode: UInt(info.st_ino)), isLink(path))
+    guard let status = fileStatus(path) else { return nil }
+    let identity = Identity(device: UInt(status.st_dev), inode: UInt(status.st_ino))
+    return (path, identity, isLink(path))
   }
 
   private static func isLink(_ path: String) -> Bool {
-    var info = stat()
-    return lstat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFLNK
+    linkStatus(path).map { $0.st_mode & S_IFMT == S_IFLNK } ?? false
   }
 }
