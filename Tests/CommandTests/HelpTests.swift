@@ -64,7 +64,7 @@ struct HelpTests {
       outcome.lines.map { $0.split(separator: " ").joined(separator: " ") } == [
         "EvalCases Ever.jsonl.gz", "EvalCases Ever.jsonl.gz", "EvalCases",
         "EvalCases Ever.jsonl.gz",
-        "EvalCases Ever.jsonl.gz", "json", "", "receive record", "exit-codes", "otlp",
+        "EvalCases Ever.jsonl.gz", "json", "", "receive record", "exit-codes", "otlp otlp-json",
         "EvalCases Ever.jsonl.gz",
       ], "\(outcome)")
   }

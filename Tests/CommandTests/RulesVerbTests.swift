@@ -51,7 +51,7 @@ struct RulesVerbTests {
   @Test("each file is judged once, whatever way and however often it is named")
   func namedAgain() async throws {
     let folder = try Self.makeFolder()
-    try folder.write("rules.yaml", "caseId: calm\nexpected: {noLoops: 3}\n")
+    try folder.write("rules.yaml", "caseId: calm\nexpected: {maxSteps: 100}\n")
     let log = "runs/deep/budget-steps.jsonl.gz"
     let manager = FileManager.default
     try manager.createSymbolicLink(
