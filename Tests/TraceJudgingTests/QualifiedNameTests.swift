@@ -26,6 +26,22 @@ struct QualifiedNameTests {
     }
   }
 
+  @Test(
+    "a forbidden name that a called tool has in other capitals or with other signs between its words is unverifiable",
+    arguments: [
+      ("get_weather", "Get Weather", .unverifiable), ("read", "Read", .unverifiable),
+      ("get-weather", "get.weather", .unverifiable), ("getweather", "get_weather", .pass),
+      ("get_weathers", "Get Weather", .pass), ("Get Weather", "Get Weather", .fail),
+    ] as [(String, String, Outcome)])
+  func spelling(name: String, tool: String, outcome expected: Outcome) throws {
+    let told = try outcome(
+      ["toolsNotCalled": [.string(name)]], RecordedRun.whole([[.init("look"), .init(tool)]]))
+    #expect(told?.outcome == expected)
+    if expected == .unverifiable {
+      #expect(told?.message.contains("in another spelling; write “\(tool)”") == true)
+    }
+  }
+
   @Test("it says which tool may be meant, and how to write it")
   func message() throws {
     let run = RecordedRun.whole([[.init("Plugin-list")]])

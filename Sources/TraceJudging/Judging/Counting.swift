@@ -81,6 +81,9 @@ struct Counting {
       return "a call cannot be told: \(CallWording.of(call))"
     }
     let other = CallWording.short(call.tool)
+    if QualifiedName.isSpelling(of: name, call.tool) {
+      return "“\(other)” was, which may be that tool in another spelling; write “\(other)”"
+    }
     return
       "“\(other)” was, which may be that tool behind the name of what offers it; write “\(other)” or “*\(tool)”"
   }
