@@ -174,6 +174,7 @@ struct SpanContent {
       })
     {
       finish = reply.finish
+      takeInputs(of: reply.calls)
       responseId =
         reply.responseId
         ?? whole["id"]?.stringValue.flatMap {
@@ -182,6 +183,22 @@ struct SpanContent {
       if let last = outputs?.indices.last {
         if reply.isRefusal { outputs?[last].isRefusal = true }
         if reply.isUnfinished { outputs?[last].isUnfinished = true }
+      }
+    }
+  }
+
+  /// The arguments of calls that stand in the payload beside the flattened list alone: some write none there that are empty.
+  private mutating func takeInputs(of calls: [GraphCall]) {
+    guard outputs != nil else { return }
+    for call in calls where call.input != .absent {
+      guard let id = call.id else { continue }
+      for message in (outputs ?? []).indices {
+        for place in (outputs?[message].calls ?? []).indices
+        where outputs?[message].calls[place].input == .absent
+          && outputs?[message].calls[place].id == id
+        {
+          outputs?[message].calls[place].input = call.input
+        }
       }
     }
   }

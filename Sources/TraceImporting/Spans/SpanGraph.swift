@@ -58,6 +58,9 @@ struct SpanGraph {
   private mutating func build() -> CallGraph {
     readModels()
     readExecutions()
+    executions.takeNames(from: models)
+    readAgentsAsTools()
+    executions.takeResults(from: models)
     var history = SpanHistory(executions)
     history.complete(&models)
     if let span = history.spanInsideTurn(models) {
@@ -86,16 +89,19 @@ struct SpanGraph {
   /// The sub-agent that a span belongs to: what runs below a tool, or below another agent that asks models itself.
   private func subAgent(of span: TraceSpan) -> String? {
     var owner: String?
+    var isNode = false
     for place in tree.above(span) {
       let above = spans[place]
       switch tree.kinds[place] {
       case .tool: return owner ?? SpanTool.name(of: above)
       case .agent:
         guard let known = owner else {
-          owner = above.agentName ?? above.name
+          owner = above.agentName ?? above.ownName
+          isNode = above.isGraphNode
           continue
         }
-        if let other = above.agentName, other != known, tree.asksModels(place) { return known }
+        let other = above.agentName ?? (isNode || above.isGraphNode ? nil : above.ownName)
+        if let other, other != known, tree.asksModels(place) { return known }
       case .step:
         // LangGraph tells a tool that is an agent as an agent below the step that runs tools.
         if let owner, above.name == "tools" { return owner }
@@ -219,11 +225,23 @@ struct SpanGraph {
         .first { isSame(executions[$0], execution) }
         ?? twins.candidates(for: span, named: name, below: []).suffix(Self.mostAtOnce)
         .first { Self.isToldBeside(executions[$0], execution) }
-      if let twin { executions[twin] = Self.merged(executions[twin], execution) }
+      if let twin { executions[twin] = merged(executions[twin], execution) }
       let index = twin ?? executions.count
       if twin == nil { executions.append(execution) }
       twins.add(span, named: executions[index].tool.id, below: above, at: index)
       twins.add(span, named: name, below: [], at: index)
+    }
+  }
+
+  /// The executions of agents that were asked for as tools, where nothing but their own spans tells of them.
+  private mutating func readAgentsAsTools() {
+    var calls = CallsOfAgents(models: models, executions: executions)
+    for (place, span) in spans.enumerated() where tree.kinds[place] == .agent {
+      let caller = tree.above(span).first { [.agent, .tool].contains(tree.kinds[$0]) }
+      guard let caller, tree.kinds[caller] == .agent,
+        let execution = calls.execution(toldBy: span, agent: subAgent(of: span))
+      else { continue }
+      executions.append(execution)
     }
   }
 
@@ -263,13 +281,21 @@ struct SpanGraph {
     return isWithin && left.tool.name.hasSameUTF8(as: right.tool.name)
   }
 
-  private static func merged(_ left: Execution, _ right: Execution) -> Execution {
+  private func merged(_ left: Execution, _ right: Execution) -> Execution {
     var execution = left.tool.data.isWhole || !right.tool.data.isWhole ? left : right
     execution.span.start = min(left.span.start, right.span.start)
     execution.span.end = max(left.span.end, right.span.end)
     execution.tool.id = left.tool.id ?? right.tool.id
     execution.scopes = left.scopes.union(right.scopes)
-    execution.agent = left.agent ?? right.agent
+    // The inner one stands below the tool itself, which is no agent.
+    execution.agent =
+      if tree.keysAbove(right.span).contains(left.span.key) {
+        left.agent
+      } else if tree.keysAbove(left.span).contains(right.span.key) {
+        right.agent
+      } else {
+        left.agent ?? right.agent
+      }
     // Arguments with their names tell more than a text of one of them.
     let inputs = [left.tool.input, right.tool.input].compactMap(\.self)
     execution.tool.input = inputs.first { $0.objectValue != nil } ?? inputs.first
@@ -301,9 +327,11 @@ struct SpanGraph {
   private mutating func describe() {
     let root = roots.first ?? spans.first
     let agents = spans.filter { $0.kind == .agent }
+    let serviceName = root?.resource["service.name"]?.stringValue
     graph.agentName =
       (agents.first { $0.agentName != nil } ?? root)?.agentName
-      ?? root?.resource["service.name"]?.stringValue
+      ?? serviceName.flatMap { $0.hasPrefix("unknown_service") ? nil : $0 }
+      ?? root?.nameOfAgent ?? serviceName
     graph.modelName = graph.firstModel
     if let root {
       graph.labels["trace"] = .string(root.trace)
@@ -377,6 +405,10 @@ struct SpanGraph {
       return ParsedEnding(
         reason: .blocked, detail: "guardrail \(name)".firstLine, field: guardrail.pointer)
     }
+    // A client that throws for a reply that was kept back failed at nothing else.
+    if case .reply(let reply)? = last, reply.error == nil, reply.refusal != nil {
+      return FinishWord.ending(of: reply, field: root.pointer)
+    }
     if let failure = roots.compactMap(\.failure).first {
       if case .reply(let reply)? = last, reply.error != nil || reply.failure != nil {
         return ParsedEnding(reason: .modelFailure, detail: failure.firstLine, field: root.pointer)
@@ -409,53 +441,5 @@ extension String {
   /// Its first line, as far as a log's word is long.
   var firstLine: String {
     String(prefix { $0 != "\n" }).prefix(utf8Bytes: 200)
-  }
-}
-
-extension TraceSpan {
-  /// One for each call of a model that the records of a span tell: some instrumentations write every call of an agent on
-  /// one span, each over the one before.
-  func split(by records: [Event]) -> [(TraceSpan, [Event])] {
-    var answers: Set<JSONValue> = []
-    let calls = records.filter { record in
-      guard let answer = record.attributes["gen_ai.output.messages"], !answer.saysNothing else {
-        return false
-      }
-      return answers.insert(answer).inserted
-    }.sorted { $0.time < $1.time }
-    guard calls.count > 1 else { return [(self, records)] }
-    var begin = start
-    return calls.enumerated().map { index, record in
-      var span = self
-      span.attributes = record.attributes
-      span.attributes["gen_ai.operation.name"] = span["gen_ai.operation.name"] ?? "chat"
-      span.events = []
-      span.start = begin
-      span.end = max(begin, index == calls.count - 1 ? end : record.time)
-      begin = max(begin, record.time)
-      return (span, [])
-    }
-  }
-
-  /// Whether what it gave back says that a graph waits for somebody, and is to go on from there.
-  fileprivate var isInterrupted: Bool {
-    SpanContent.outputKeys.contains { key in
-      guard let value = self[key], value.objectValue != nil || value.stringValue != nil else {
-        return false
-      }
-      let told = value.stringValue.map { $0.contains("__interrupt__") ? JSONText.parse($0) : nil }
-      return (told ?? value)?["__interrupt__"]?.saysNothing == false
-    }
-  }
-
-  /// Whether something in a span of no known convention has the form of a call.
-  var mayHideCall: Bool {
-    attributes.contains { member in
-      if member.value.mayHoldCall { return true }
-      guard let text = member.value.stringValue, let parsed = JSONText.parse(text) else {
-        return false
-      }
-      return parsed.mayHoldCall
-    }
   }
 }

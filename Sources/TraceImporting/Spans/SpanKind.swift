@@ -184,6 +184,8 @@ extension TraceSpan {
     {
       return .model
     }
+    // One that failed before it said anything is called as the convention has it.
+    if name.hasPrefix("execute_tool "), attributes.isEmpty, droppedAttributes == 0 { return .tool }
     return nil
   }
 

@@ -24,6 +24,12 @@ struct SpanTool {
       status = .error
       if data == .absent { data = .there(.string(failure)) }
     }
+    // Some frameworks catch what a tool throws, and say in a word alone that it did.
+    if let word = span.text("gen_ai.tool.status", "tool.status"),
+      Self.failureWords.contains(word.lowercased())
+    {
+      status = .error
+    }
     // Our own exports say what became of a call, also of one that never began.
     switch span.text("agent_eval.call.status") {
     case "refused": status = .refused
@@ -34,11 +40,15 @@ struct SpanTool {
     }
   }
 
-  /// The id of the call as an attribute says it; the results of some frameworks say it besides.
+  private static let failureWords: Set<String> = ["error", "failed", "failure"]
+
+  /// The id of the call as an attribute says it; the results of some frameworks say it besides. What stands in the place of
+  /// one that is not known, as `<not specified>` does, is none.
   private static func toldId(of span: TraceSpan) -> String? {
-    span.text(
+    let id = span.text(
       "gen_ai.tool.call.id", "tool.id", "tool_call.id", "ai.toolCall.id", "tool.call.id",
       "langsmith.tool_call_id", "lk.function_tool.id", "gen_ai.tool.call_id")
+    return id.flatMap { $0.hasPrefix("<") && $0.hasSuffix(">") ? nil : $0 }
   }
 
   /// The id of the call, without reading what else there is where an attribute says it.
