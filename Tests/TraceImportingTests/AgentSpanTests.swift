@@ -158,4 +158,22 @@ struct AgentSpanTests {
     let order = file.events.map(\.type).filter { [.decision, .toolResult].contains($0) }
     #expect(order == [.decision, .toolResult, .decision])
   }
+
+  @Test(
+    "a span around a model's call that tells again what it asked for hides nothing, and one that tells of more does",
+    arguments: [("look", true), ("delete", false)])
+  func wrapper(tool: String, isToldAgain: Bool) throws {
+    var source = SpanSource.run()
+    source.spans[1].parent = "e1"
+    source.add(
+      "e1", under: "a1", "Response.resume", 9...21,
+      [
+        "custom.content": SpanSource.text([
+          ["type": "tool_call", "id": "c1", "name": .string(tool), "args": "{\"id\": 7}"]
+        ])
+      ])
+    let file = try source.imported()
+    #expect(
+      file.data(.runStarted).first?["recorded"]?["calls"] == (isToldAgain ? nil : "partial"))
+  }
 }

@@ -342,10 +342,11 @@ struct SpanGraph {
     }
     let scopes = Set(spans.map(\.scope)).subtracting([""]).sorted { $0.precedesByUTF8($1) }
     if !scopes.isEmpty { graph.extra["instrumentation"] = JSONValue(scopes) }
-    for span in spans
-    where span.hasUnknownKind
-      || span.kind == .unknown && span.mayHideCall && !isToldAbove(span)
-    {
+    let hiding = spans.filter { span in
+      span.hasUnknownKind || span.kind == .unknown && span.mayHideCall && !isToldAbove(span)
+    }
+    let wrappers = SpanWrappers(of: models, among: hiding, in: tree)
+    for span in hiding where span.hasUnknownKind || !wrappers.tellAgain(span) {
       graph.unread.append(span.pointer)
     }
     // An agent of which nothing below was recorded may have done anything, unless it was only made.
