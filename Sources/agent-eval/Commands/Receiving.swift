@@ -147,10 +147,12 @@
     }
 
     private func tell(_ log: WrittenRuns.Log) {
+      // Those of sub-agents too, as imports count them.
+      let calls = log.counts.toolCalls + log.counts.userToolCalls
       guard !isJSON else {
         var line: JSONObject = [
           "run": .string(log.name), "log": .string(log.path), "version": JSONValue(log.version),
-          "messages": JSONValue(log.counts.messages), "calls": JSONValue(log.counts.toolCalls),
+          "messages": JSONValue(log.counts.messages), "calls": JSONValue(calls),
           "open": .bool(log.isOpen),
         ]
         line["stop"] = log.counts.stopReason.map(JSONValue.string) ?? .null
@@ -162,7 +164,7 @@
       Output.line(
         Visible.line(
           "run    \(log.name)  \(Figures.count(log.counts.messages, "message")), "
-            + "\(Figures.count(log.counts.toolCalls, "call")), \(ending)\(version)"))
+            + "\(Figures.count(calls, "call")), \(ending)\(version)"))
     }
 
     /// What another receiver wrote and did not come to judge.
