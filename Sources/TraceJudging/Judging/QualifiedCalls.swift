@@ -14,7 +14,7 @@ enum QualifiedName {
   /// Whether a name is another in capitals and in the signs between its words alone, as frameworks write one tool for a
   /// model and for people: `get_weather`, `Get Weather`.
   static func isSpelling(of name: String, _ tool: String) -> Bool {
-    name.utf8.count == tool.utf8.count
+    name.utf8.count == tool.utf8.count && !name.hasSameUTF8(as: tool)
       && zip(name.utf8, tool.utf8).allSatisfy { plain($0) == plain($1) }
   }
 
