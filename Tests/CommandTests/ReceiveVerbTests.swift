@@ -86,6 +86,25 @@ import TraceStorage
       #expect(missing.isEmpty, "\(missing.count) of \(taken.count)")
     }
 
+    @Test("what cannot be written at the end is no success, and the next receiver writes it")
+    func unwritten() async throws {
+      let folder = try TemporaryFolder()
+      let receiver = try await RunningReceiver(
+        ["--settle-seconds", "1000", "--idle-seconds", "1000"], in: folder)
+      let trace = AgentTraceRequest(1)
+      #expect(try await receiver.post(trace.whole).status == 200)
+      // Nothing can be made below a file; the spool is open and stays of use, as it is on a full disk.
+      let (out, aside) = (folder.path + "/out", folder.path + "/aside")
+      try FileManager.default.moveItem(atPath: out, toPath: aside)
+      _ = try folder.write("out", [])
+      #expect(await receiver.end() == 2)
+      #expect(receiver.errors.contains("stays in the spool"))
+      try FileManager.default.removeItem(atPath: out)
+      try FileManager.default.moveItem(atPath: aside, toPath: out)
+      #expect(try await RunningReceiver(in: folder).end() == 0)
+      #expect(Self.logs(folder) == [trace.trace])
+    }
+
     @Test(
       "SIGTERM and SIGINT end it with 0, once everything that was taken is written",
       arguments: [SIGTERM, SIGINT])

@@ -12,7 +12,7 @@ struct Receive: AsyncParsableCommand {
     discussion: """
       Takes OTLP over HTTP at /v1/traces and /v1/logs, in protocol buffers and JSON, and what Langfuse's, LangSmith's \
       and the OpenAI Agents SDK's own exporters post. What was answered with success is on the disk. Ends with 0 \
-      behind SIGINT or SIGTERM, once everything that was taken in is written.
+      behind SIGINT or SIGTERM, once everything that was taken in is written; with 2 where that cannot be done.
       """
         + Example.list([
           "receive traces/": "take in what exporters on this machine post to port 4318",

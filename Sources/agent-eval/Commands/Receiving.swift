@@ -1,6 +1,7 @@
 #if Live
   import AgentRuntime
   import AgentTrace
+  import ArgumentParser
   import LiveBoundary
   import TraceImporting
   import TraceReceiving
@@ -18,6 +19,8 @@
     private static let secondsBetweenTidying = 1.0
 
     /// Serves until SIGINT, SIGTERM or SIGHUP; then writes what was taken in.
+    ///
+    /// - Throws: ``ReceiveFailure``, or exit code 2 behind words where something stays unwritten or unjudged.
     func run(host: String, port: Int, folder: String) async throws {
       let cancellation = Cancellation()
       let listener = SignalListener(cancellation)
@@ -35,9 +38,11 @@
         throw ReceiveFailure(
           description: Visible.line("\(host):\(port) cannot be listened at: \(error)"))
       }
-      await writeWhatIsLeft()
+      let isWhole = await writeWhatIsLeft()
       await judge?.finish()
       tellEnd()
+      // Whoever waits for the end must not take runs that nobody judged for runs that passed.
+      if !isWhole { throw ExitCode(2) }
     }
 
     // MARK: Requests
@@ -174,11 +179,16 @@
       } catch { tell("\(error)") }
     }
 
-    private func writeWhatIsLeft() async {
+    /// Whether nothing is left behind it.
+    private func writeWhatIsLeft() async -> Bool {
       do {
         while try await writeNext(isLast: true) {}
         try await receiver.tidy()
-      } catch { tell("\(error); what was taken in stays in the spool") }
+        return true
+      } catch {
+        tell("\(error); what was taken in stays in the spool, for the next receiver of this folder")
+        return false
+      }
     }
 
     private func tellEnd() {
