@@ -116,6 +116,9 @@ struct CommandToolTests {
       name: "an answer and more", script: "echo '{} {}'",
       reason: "standard output is not JSON: more text behind the end of the value at byte 3"),
     Fault(
+      name: "a mark of byte order and no JSON", script: "printf '\\357\\273\\277hello'",
+      reason: "standard output is not JSON: unexpected “h” at byte 0"),
+    Fault(
       name: "no JSON", script: "echo hello",
       reason: "standard output is not JSON: unexpected “h” at byte 0"),
     Fault(

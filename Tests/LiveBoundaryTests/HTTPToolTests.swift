@@ -53,6 +53,29 @@
       Fault(name: "no JSON", result: "error, effect unknown: the reply is not JSON: ") {
         $1.finish(body: "{")
       },
+      Fault(name: "JSON behind a mark of byte order", result: #"ok: {"a":1}"#) {
+        $1.finish(body: "\u{feff}{\"a\":1}")
+      },
+      Fault(name: "text behind such a mark", result: #"ok: "hello""#) {
+        $1.finish(type: "text/plain", body: "\u{feff}hello")
+      },
+      Fault(
+        name: "packed in a way that nobody asked for",
+        result: "error, effect unknown: the reply is not JSON: it is encoded as “br”"
+      ) {
+        $1.finish(headers: [("Content-Encoding", "br")], body: "{}x")
+      },
+      Fault(
+        name: "in doubt, behind a mark",
+        result: #"error, effect unknown: 409: {"effect":"unknown"}"#
+      ) {
+        $1.finish(409, body: "\u{feff}{\"effect\":\"unknown\"}")
+      },
+      Fault(
+        name: "a refusal too long to be read", result: #"error, effect unknown: 409: {"detail":"#
+      ) {
+        $1.finish(409, body: #"{"detail":""# + String(repeating: "x", count: 5_000) + #""}"#)
+      },
       Fault(name: "not found", result: "error: 404: no such order") {
         $1.finish(404, type: "text/plain", body: "no such order")
       },
@@ -117,6 +140,22 @@
         .post, server.url, sideEffect: .read, seconds: fault.seconds, limit: 1_000)
       #expect(!reading.hasPrefix("error, effect unknown"), "\(fault.name): \(reading)")
       #expect(server.requests.allSatisfy { $0.header("Idempotency-Key") == "run/1.1.0" })
+    }
+
+    @Test(
+      "what a reply says of its effect counts, however far behind its beginning it stands",
+      arguments: [
+        (409, "unknown", "error, effect unknown: 409: {"), (500, "none", "error: 500: {"),
+        (409, "none", "error: 409: {"),
+      ])
+    func longRefusals(status: Int, effect: String, result: String) async throws {
+      let detail = String(repeating: "x", count: 5_000)
+      let server = try FakeServer {
+        $1.finish(status, body: #"{"detail":"\#(detail)","effect":"\#(effect)"}"#)
+      }
+      defer { server.stop() }
+      let told = try await Self.run(.post, server.url)
+      #expect(told.hasPrefix(result) && told.utf8.count < 3_000, "\(told)")
     }
 
     @Test("input goes into path, query and body as the file says, and nowhere else")

@@ -228,7 +228,7 @@
       _ bytes: [UInt8], id: Int, ownReplies: inout Int
     ) async throws -> RPCReply? {
       let value: JSONValue
-      do { value = try JSONValue(parsing: bytes) } catch {
+      do { value = try JSONValue(parsing: bytes.withoutByteOrderMark) } catch {
         throw MCPFault(.unreadable, "the server sent a message that cannot be read: \(error)")
       }
       switch IncomingMessage(value) {
@@ -268,7 +268,8 @@
         }
         throw MCPFault(.sessionGone, end)
       }
-      if let value = try? JSONValue(parsing: bytes), let error = value["error"],
+      if let value = try? JSONValue(parsing: bytes.withoutByteOrderMark),
+        let error = value["error"],
         error["code"]?.intValue != nil
       {
         return .error(RPCError(error))

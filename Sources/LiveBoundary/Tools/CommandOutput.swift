@@ -19,6 +19,13 @@ extension Head {
   }
 }
 
+extension [UInt8] {
+  /// The bytes behind a mark of byte order (U+FEFF in UTF-8), which says nothing and which many programs write before a text.
+  var withoutByteOrderMark: [UInt8] {
+    starts(with: [0xef, 0xbb, 0xbf]) ? Array(dropFirst(3)) : self
+  }
+}
+
 extension RandomAccessCollection<UInt8> where Index == Int {
   /// The bytes without a character at their end of which the rest is missing.
   var withoutTornCharacter: [UInt8] {

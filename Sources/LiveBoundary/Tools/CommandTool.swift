@@ -159,9 +159,10 @@ public struct CommandTool: Tool {
       return .error("standard output is not UTF-8 at byte \(error.byteOffsets.lowerBound)")
     }
     if output.isCut { return .ok(data: output.cutText) }
-    if bytes.allSatisfy({ space.contains($0) }) { return .ok(data: .null) }
+    let text = bytes.withoutByteOrderMark
+    if text.allSatisfy({ space.contains($0) }) { return .ok(data: .null) }
     do {
-      return .ok(data: try JSONValue(parsing: bytes))
+      return .ok(data: try JSONValue(parsing: text))
     } catch {
       return .error("standard output is not JSON: \(error)")
     }

@@ -184,6 +184,15 @@
     private struct Reply: Sendable {
       var head: HTTPHead
       var body: [UInt8]
+      /// Whether there was more of it.
+      var isCut = false
+
+      /// What is said of the effect by a reply that says no. Of JSON that is too long to be read nobody knows.
+      var effect: JSONValue? {
+        let text = body.withoutByteOrderMark
+        if isCut, text.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") { return "unknown" }
+        return (try? JSONValue(parsing: text))?["effect"]
+      }
     }
 
     private func exchange(
@@ -244,9 +253,12 @@
         do {
           return try await HTTPConnector.shared.perform(call, until: cancellation) { head, body in
             guard (200..<300).contains(head.status) else {
+              // More than is quoted: what it says of its effect may stand anywhere.
+              let most = max(limit, quote)
               var start: [UInt8] = []
-              while start.count < quote, let piece = try await body.next() { start += piece }
-              return Reply(head: head, body: Array(start.prefix(quote)))
+              while start.count <= most, let piece = try await body.next() { start += piece }
+              return Reply(
+                head: head, body: Array(start.prefix(most)), isCut: start.count > most)
             }
             return Reply(head: head, body: try await body.rest(limitBytes: limit))
           }
@@ -287,11 +299,13 @@
       let status = reply.head.status
       guard (200..<300).contains(status) else {
         let edges = CutEdges(CommandEnvironment(pass: http.headers.flatMap(\.value.variables)))
-        let text = String(decoding: reply.body.withoutTornCharacter, as: UTF8.self)
-        let words = edges.trimmed(text, reply.body.count >= Self.quoteBytes ? .end : [])
+        let body = reply.body.withoutByteOrderMark
+        let text = String(
+          decoding: body.prefix(Self.quoteBytes).withoutTornCharacter, as: UTF8.self)
+        let words = edges.trimmed(text, body.count > Self.quoteBytes ? .end : [])
         let reason = words.isEmpty ? "\(status)" : "\(status): \(words)"
         // A client's mistake was turned away; what a server broke off at, nobody knows, unless it says so.
-        let effect = (try? JSONValue(parsing: reply.body))?["effect"]
+        let effect = reply.effect
         // Who gave up waiting may have passed the request on.
         let isTurnedAway = (400..<500).contains(status) && status != 408 && effect != "unknown"
         guard isTurnedAway || effect == "none" else {
@@ -304,21 +318,30 @@
       if reply.body.isEmpty { return ToolAnswer(result: .ok(data: .null)) }
       let type = reply.head.headers["content-type"] ?? ""
       let name = type.prefix { $0 != ";" }.lowercased().filter { $0 != " " }
+      let body = reply.body.withoutByteOrderMark
       if name == "application/json" || name.hasSuffix("+json") {
-        do { return ToolAnswer(result: .ok(data: try JSONValue(parsing: reply.body))) } catch {
-          return .ended(
-            request, .error("the reply is not JSON: \(error)"), afterMicroseconds: 0)
+        do { return ToolAnswer(result: .ok(data: try JSONValue(parsing: body))) } catch {
+          let why = Self.strangeEncoding(of: reply.head) ?? "\(error)"
+          return .ended(request, .error("the reply is not JSON: \(why)"), afterMicroseconds: 0)
         }
       }
       let isText = name.isEmpty || name.hasPrefix("text/") || name.hasSuffix("xml")
-      if isText, (try? UTF8Span(validating: reply.body.span)) != nil {
-        return ToolAnswer(result: .ok(data: .string(String(decoding: reply.body, as: UTF8.self))))
+      if isText, (try? UTF8Span(validating: body.span)) != nil {
+        return ToolAnswer(result: .ok(data: .string(String(decoding: body, as: UTF8.self))))
       }
       return ToolAnswer(
         result: .ok(data: [
           "contentType": .string("\(type.prefix(utf8Bytes: 256))"),
           "bytes": JSONValue(reply.body.count), "sha256": .string(Digest(of: reply.body).hex),
         ]))
+    }
+
+    /// In words, that a body is packed in a way that was not asked for.
+    private static func strangeEncoding(of head: HTTPHead) -> String? {
+      guard let encoding = head.headers["content-encoding"]?.lowercased(),
+        !["", "identity", "gzip", "x-gzip", "deflate"].contains(encoding)
+      else { return nil }
+      return "it is encoded as “\(encoding.prefix(utf8Bytes: 64))”, which was not asked for"
     }
   }
 
