@@ -192,6 +192,11 @@ struct ToolServerTests {
     (["stderr"], "write", #"ok: "written 1""#),
     (["twice"], "write", #"ok: "written 1""#),
     (["requests"], "write", #"ok: "written 1""#),
+    (["marks"], "write", #"ok: "written 1""#),
+    (
+      ["mute"], "write",
+      "error, effect unknown: the server closed its standard output, and was ended; the next call starts it again, once in a run"
+    ),
     (["child"], "write", #"ok: "written 1""#),
     (["lingers"], "write", #"ok: "written 1""#),
     ([], "structured", #"ok: {"n":3}"#),
@@ -237,7 +242,7 @@ struct ToolServerTests {
     let told = events.results.map(\.told)
     #expect(told.first?.hasPrefix(expected) == true, "\(told.first?.prefix(300) ?? "none")")
     #expect(told.last == #"ok: "still here""#)
-    #expect(served.starts.count == (tool == "crash" ? 2 : 1))
+    #expect(served.starts.count == (tool == "crash" || switches == ["mute"] ? 2 : 1))
     #expect(events.stop?.reason == .success)
     if tool == "hang" {
       #expect(served.asked("notifications/cancelled").count == 1)

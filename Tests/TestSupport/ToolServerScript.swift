@@ -12,7 +12,7 @@ public enum ToolServerScript {
 
   private static let text = #"""
     # Switches: legacy modern silent exits pages loop endless stray stderr twice changes lingers child
-    #           requests nolist badlist version late
+    #           requests nolist badlist version late marks mute
     modes=" $* "
     has() { [[ $modes == *" $1 "* ]]; }
     echo $$ >>starts
@@ -23,6 +23,7 @@ public enum ToolServerScript {
     text() { printf '{"content":[{"type":"text","text":"%s"}]}' "$1"; }
     reply() {
       has stray && echo "DEBUG about to answer"
+      has marks && printf '\xef\xbb\xbf'
       has stderr && head -c 1048576 /dev/zero | tr '\0' e >&2
       printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"
       has twice && printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$(text again)"
@@ -90,7 +91,9 @@ public enum ToolServerScript {
           fi
           case $name in
             echo) [[ $arguments =~ \"text\":\"([^\"]*)\" ]]; reply "$id" "$(text "${BASH_REMATCH[1]}")" ;;
-            write | twiceSafe) reply "$id" "$(text "written $calls")" ;;
+            write | twiceSafe)
+              has mute && { exec >&-; sleep 300; }
+              reply "$id" "$(text "written $calls")" ;;
             crash) echo "about to fall" >&2; exit 3 ;;
             hang) ;;
             garbled) printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"\xff\xfe"}]}}\n' "$id" ;;

@@ -18,6 +18,8 @@ final class ServerProcess: Sendable {
     var errors = Tail(limitBytes: ServerProcess.errorTailBytes)
     var splitter = LineSplitter(limitBytes: ServerProcess.lineLimitBytes)
     var hasEnded = false
+    /// When it closed its standard output, or ended.
+    var silentSince: ContinuousClock.Instant?
     /// Those who wait for its end.
     var waiting: [CheckedContinuation<Void, Never>] = []
   }
@@ -61,7 +63,7 @@ final class ServerProcess: Sendable {
         output: { process.takeOutput($0) },
         errors: { bytes in process.state.withLock { $0.errors.append(bytes) } },
         // Whoever has said the last word serves no longer.
-        outputEnded: { process.startClosing() },
+        outputEnded: { process.fallSilent() },
         ended: { result in
           // Unheard where it was told before that it runs.
           switch result {
@@ -103,9 +105,19 @@ final class ServerProcess: Sendable {
     ProgramHub.shared.close(number, grace: Self.closingGrace, signalGrace: Self.signalGrace)
   }
 
+  private func fallSilent() {
+    state.withLock { $0.silentSince = .now }
+    startClosing()
+  }
+
   private func takeOutput(_ bytes: UnsafeRawBufferPointer) -> ProgramCause? {
     for line in state.withLock({ $0.splitter.append(bytes) }) { receive(line) }
     return nil
+  }
+
+  /// Whether it lived on without an output until it was ended from here.
+  private var hasOutlivedItsOutput: Bool {
+    state.withLock { $0.silentSince }.map { .now - $0 >= Self.closingGrace } ?? false
   }
 
   private func end(_ result: Result<ProgramResult, ProgramFault>) {
@@ -114,6 +126,8 @@ final class ServerProcess: Sendable {
       case .success(let ended):
         switch ended.end {
         case .exited(let code): "the server exited with \(code)"
+        case .killed where hasOutlivedItsOutput:
+          "the server closed its standard output, and was ended"
         case .killed(let signal): "the server was killed by \(SignalName.name(of: signal))"
         }
       case .failure: "the server has ended"

@@ -177,7 +177,7 @@ final class StdioLink: MCPLink {
       return fail(
         line, "a message of \(line.count) bytes; \(ServerProcess.lineLimitBytes) are read at most")
     }
-    let bytes = line.bytes
+    let bytes = line.bytes.withoutByteOrderMark
     guard let first = bytes.first(where: { $0 > 0x20 }) else { return }
     guard first == UInt8(ascii: "{") else { return noteStray(bytes) }
     let message: JSONValue
