@@ -7,6 +7,7 @@ import Synchronization
 ///
 /// A call that waits is shown with the rule and the reason; what counts is a line that begins with yes
 /// (this once), always (this input for the run) or no, the reason behind it. The end of the input, or of the run, means that nobody is there.
+/// What was typed at a terminal before a question was shown is no answer to it: nobody says yes to a call that they have not seen.
 public final class TerminalPerson: Person {
   /// Reads from this descriptor.
   private let input: Int32
@@ -37,6 +38,8 @@ public final class TerminalPerson: Person {
 
   public func approve(_ request: ApprovalRequest) async -> ApprovalAnswer? {
     let call = request.call
+    guard cancellation.signal == nil else { return nil }
+    forgetWhatWasTyped()
     tell(
       "approve?   \(call.name) \(CanonicalJSON.string(call.input, form: .plain))  \(call.callId)")
     tell("           \(request.reason)\(request.ruleId.map { " (rule \($0))" } ?? "")")
@@ -52,7 +55,8 @@ public final class TerminalPerson: Person {
 
   /// An answer of the agent ends the run; nobody is bothered with it.
   public func answer(_ request: QuestionRequest) async -> PersonAnswer? {
-    guard request.kind == .question else { return nil }
+    guard request.kind == .question, cancellation.signal == nil else { return nil }
+    forgetWhatWasTyped()
     tell("question   \(request.question)")
     while true {
       guard let line = await line() else { return nil }
@@ -61,6 +65,13 @@ public final class TerminalPerson: Person {
   }
 
   // MARK: Lines
+
+  /// Lines that are piped in were written for the questions to come, and stay.
+  private func forgetWhatWasTyped() {
+    guard isatty(input) == 1 else { return }
+    _ = tcflush(input, TCIFLUSH)
+    rest.withLock { $0 = [] }
+  }
 
   /// The next line; `nil` at the end of the input, or when the run is to end.
   private func line() async -> String? {
