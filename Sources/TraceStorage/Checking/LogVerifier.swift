@@ -176,14 +176,15 @@ private struct Verification {
     if isSealed, lineInBlock > 0 { find("a line stands behind the seal of its block") }
     if case .mark(LogFormat.sealMark) = head {
     } else {
-      seal.update(UnsafeRawBufferPointer(cursor.bytes))
-      seal.update(Self.lineEnd)
+      seal.update(UnsafeRawBufferPointer(cursor.bytesWithEnd))
     }
     // A closing block has no more than three lines.
     if names.count < 4 { names.append(Self.name(of: head)) }
     do throws(LogError) {
       switch head {
       case .event(_, _, let type): try checkEvent(isPacket: type == .contextBuilt)
+      case .mark(LogFormat.checkpointMark) where isExpectedCheckpoint:
+        proof.confirm(through: cursor.nextSeq - 1)
       case .mark: if case .mark(let mark) = try cursor.line() { check(mark) }
       }
     } catch {
@@ -195,8 +196,6 @@ private struct Verification {
     }
     lineInBlock += 1
   }
-
-  private static let lineEnd = [UInt8(ascii: "\n")]
 
   private static func name(of head: LineHead) -> String {
     switch head {
@@ -224,7 +223,10 @@ private struct Verification {
   /// when it is folded in, before anything is made of it.
   private mutating func checkEvent(isPacket: Bool) throws(LogError) {
     report.events += 1
-    if isPacket { try cursor.fold(into: &proof.state) }
+    if isPacket {
+      try cursor.fold(into: &proof.state)
+      if let packet = cursor.soundPacket { return take(packet) }
+    }
     guard let raw = try cursor.rawEvent() else { return }
     if isPacket, !cursor.isFoldedCanonical { checkForm(of: raw) }
     var event = raw
@@ -235,10 +237,7 @@ private struct Verification {
         find("the data of a \(event.type.rawValue): \(error)", seq: event.seq)
       }
     }
-    let isWhole = cursor.holes.isEmpty && isComplete
-    if let fault = proof.fault(in: event, isWhole: isWhole, version: cursor.version) {
-      find(fault, seq: event.seq)
-    }
+    take(event)
     if cursor.version == RunStarted.currentFormatVersion, RunProof.isIncomparable(event) {
       report.notes.append(
         "event \(event.seq): the digest of a state of another format was not compared")
@@ -246,6 +245,14 @@ private struct Verification {
     if !isPacket {
       try cursor.fold(into: &proof.state, known: event)
       if !cursor.isFoldedCanonical { checkForm(of: raw) }
+    }
+  }
+
+  /// Takes in an event, of a packet no more than its envelope, which is held against the events before it.
+  private mutating func take(_ event: Event) {
+    let isWhole = cursor.holes.isEmpty && isComplete
+    if let fault = proof.fault(in: event, isWhole: isWhole, version: cursor.version) {
+      find(fault, seq: event.seq)
     }
     summary.apply(event)
     order.apply(event)
@@ -293,6 +300,15 @@ private struct Verification {
     if let awaitedDigest, lastDigest == awaitedDigest { hasAwaitedSeal = true }
   }
 
+  /// Whether the line stepped to is the very one that a writer makes of what was read. Else it may be another program's,
+  /// and is read.
+  private var isExpectedCheckpoint: Bool {
+    guard isComplete, lineInBlock == 0 else { return false }
+    let line = CheckpointLine(
+      of: proof.state, items: cursor.foldedLists.encodedCounts, lists: cursor.foldedLists.latest)
+    return line.isReadable && line.bytes.isEqual(to: cursor.bytes)
+  }
+
   private mutating func check(checkpoint mark: Mark) {
     if lineInBlock != 0 { find("a checkpoint is not the first line of its block") }
     guard isComplete else { return }
@@ -303,9 +319,9 @@ private struct Verification {
     if let fault = proof.fault(inCheckpoint: mark.data, behind: cursor.nextSeq) {
       find(fault, seq: cursor.nextSeq - 1)
     }
-    let counts = cursor.foldedLists.counts.map { JSONValue($0) }
     if cursor.holes.isEmpty,
-      mark.data["items"] != .array(counts) || mark.data["lists"] != cursor.foldedLists.latest
+      mark.data["items"] != cursor.foldedLists.encodedCounts
+        || mark.data["lists"] != cursor.foldedLists.latest
     {
       find("a checkpoint gives other list items than those that stand before it")
     }

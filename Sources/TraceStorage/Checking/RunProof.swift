@@ -75,6 +75,9 @@ struct RunProof {
     return nil
   }
 
+  /// Takes note that a checkpoint is the state that the events up to this number come to.
+  mutating func confirm(through seq: Int) { provenThrough = seq }
+
   /// Among which events the fault is.
   private func since(_ last: Int, or other: String) -> String {
     let first = (provenThrough ?? -1) + 1

@@ -100,6 +100,16 @@ struct DigestedLists {
       digest = ListDigest(value: hashed.digest())
     }
 
+    /// The same list once more, as a later packet has it.
+    fileprivate init(again list: List) {
+      (runs, beginning, end) = (list.runs, list.beginning, list.end)
+      (open, digest, fresh) = (list.open, list.digest, [])
+      hashes = beginning.count + open.items.count + (end == nil ? 0 : 1)
+    }
+
+    /// Whether the pieces of a list with the same runs would be made just like these.
+    fileprivate var isMadeHere: Bool { end == nil || !open.items.isEmpty }
+
     /// All of its pieces.
     fileprivate var pieces: [Known] { beginning.pieces + (end.map { [$0] } ?? []) }
 
@@ -266,6 +276,7 @@ struct DigestedLists {
     var place = RunPlace(of: runs)
     var tail: Tail?
     if let last = latest[list] {
+      if last.isMadeHere, runs == last.runs { return List(again: last) }
       let common = runs.commonCount(with: last.runs)
       // Most lists are the last one with more behind it: its pieces are taken over without being looked for.
       place.skip(walk.takeBeginning(of: last, common: common))

@@ -58,6 +58,12 @@ struct PacketWindow<Item> {
     self.bytes += bytes - (old?.bytes ?? 0)
   }
 
+  /// Holds the next item that a packet says, and numbers it.
+  mutating func append(_ item: Item, ofTable table: Int, bytes: Int) {
+    keep(item, number: tables[table].count, ofTable: table, bytes: bytes)
+    tables[table].count += 1
+  }
+
   /// Takes in a packet, and forgets what no packet holds that is still looked at.
   ///
   /// - Parameters:
@@ -69,11 +75,16 @@ struct PacketWindow<Item> {
     forgetting: (_ table: Int, _ number: Int, Item) -> Void = { _, _, _ in }
   ) {
     for (table, items) in new.enumerated() {
-      for (item, bytes) in items {
-        keep(item, number: tables[table].count, ofTable: table, bytes: bytes)
-        tables[table].count += 1
-      }
+      for (item, bytes) in items { append(item, ofTable: table, bytes: bytes) }
     }
+    hold(runs, forgetting: forgetting)
+  }
+
+  /// Takes in a packet whose items are all held, and forgets what no packet holds that is still looked at.
+  mutating func hold(
+    _ runs: [[ItemRun]],
+    forgetting: (_ table: Int, _ number: Int, Item) -> Void = { _, _, _ in }
+  ) {
     guard limitPackets < .max else { return }
     packets.append(runs.map(\.sorted))
     if packets.count > limitPackets + sparePackets {

@@ -108,7 +108,7 @@ extension JSONValue {
 
 extension [UInt8] {
   /// Whether these bytes are the same; compared at once and not one by one.
-  fileprivate func isEqual(to other: UnsafeBufferPointer<UInt8>) -> Bool {
+  func isEqual(to other: UnsafeBufferPointer<UInt8>) -> Bool {
     withUnsafeBytes { bytes in
       guard bytes.count == other.count else { return false }
       guard let start = bytes.baseAddress, let otherStart = other.baseAddress else { return true }

@@ -64,6 +64,9 @@ final class FoldedLists {
   /// How many items have numbers, by table.
   var counts: [Int] { window.counts }
 
+  /// The same, as a checkpoint gives them.
+  var encodedCounts: JSONValue { .array(counts.map { JSONValue($0) }) }
+
   /// The lists of the last packet, as a checkpoint gives them.
   var latest: JSONValue {
     digested.encoded { window.item($1, ofTable: LogFormat.table(ofList: $0, version)) }
@@ -106,12 +109,16 @@ final class FoldedLists {
   /// Takes in a packet.
   func take(_ packet: Packet) {
     work.add(said: packet.said)
-    var runs = [[ItemRun]](repeating: [], count: window.counts.count)
+    var runs = [[ItemRun]](repeating: [], count: packet.new.count)
     for (list, own) in packet.lists.enumerated() {
-      runs[LogFormat.table(ofList: list, version)] += own ?? []
+      let table = LogFormat.table(ofList: list, version)
+      if let own { runs[table] = runs[table].isEmpty ? own : runs[table] + own }
       if let known = packet.digested[list] { digested.keep(known, inList: list) }
     }
-    window.add(runs: runs, new: packet.new.map { $0.map { ($0, 0) } })
+    for (table, items) in packet.new.enumerated() {
+      for item in items { window.append(item, ofTable: table, bytes: 0) }
+    }
+    window.hold(runs)
   }
 
   /// Takes in a packet that was read the plain way.

@@ -25,6 +25,17 @@ extension LineCursor {
     state.apply(event)
   }
 
+  /// The packet that was folded in, without its data, where its text shows that nothing is wrong with them; `nil` says
+  /// nothing against it.
+  var soundPacket: Event? {
+    guard isAtEvent, isFoldedCanonical, PacketForm.isSound(bytes), var scanner = LineScanner(bytes),
+      let envelope = Envelope(&scanner), envelope.type == .contextBuilt
+    else { return nil }
+    return Event(
+      seq: envelope.seq, step: envelope.step, type: envelope.type, runId: lastRunID,
+      t: envelope.t, data: [:])
+  }
+
   /// Room for so much text is kept for the next event; more is asked for anew.
   private static let keptTextBytes = 1 << 20
 

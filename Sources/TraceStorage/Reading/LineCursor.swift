@@ -111,6 +111,11 @@ final class LineCursor {
     (blocks.previousLength ?? 0, blocks.previousCRC ?? 0)
   }
 
+  /// The same with its `\n`.
+  var bytesWithEnd: UnsafeBufferPointer<UInt8> {
+    UnsafeBufferPointer(rebasing: blocks.lines[current.lowerBound...current.upperBound])
+  }
+
   // MARK: Stepping
 
   /// Steps to the next line; `nil` behind the last.

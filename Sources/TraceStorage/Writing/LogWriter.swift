@@ -276,24 +276,12 @@ public final class LogWriter: EventSink {
 
   /// Opens a block with a checkpoint, which takes so much besides.
   private func addCheckpoint(before more: LogVolume) {
-    // As a mark's canonical line, without making a value of the state.
-    var line = Array("{\"mark\":\"\(LogFormat.checkpointMark)\",\"data\":{\"digest\":".utf8)
-    CanonicalJSON.appendString(state.digest.hex, to: &line)
     let lists = deduplicator.checkpoint
-    line.append(contentsOf: ",\"items\":".utf8)
-    CanonicalJSON.append(lists.items, to: &line)
-    line.append(contentsOf: ",\"lists\":".utf8)
-    CanonicalJSON.append(lists.lists, to: &line)
-    line.append(contentsOf: ",\"state\":".utf8)
-    let depth = state.append(to: &line)
-    line.append(contentsOf: ",\"stateFormat\":\(AgentState.format)}}".utf8)
+    let line = CheckpointLine(of: state, items: lists.items, lists: lists.lists)
     // A state too large for a line would be unreadable; without it a reader folds from further back.
-    let lineVolume = LogVolume(of: line)
-    if line.count < LogFormat.lineLimitBytes, depth + 1 < LogFormat.depthLimit,
-      lineVolume.values <= LogFormat.valueLimit
-    {
-      openBlock(firstSeq: nextSeq, for: lineVolume + more)
-      add(line, lineVolume)
+    if line.isReadable {
+      openBlock(firstSeq: nextSeq, for: line.volume + more)
+      add(line.bytes, line.volume)
     } else {
       openBlock(firstSeq: nextSeq, for: more)
     }
