@@ -160,7 +160,7 @@ struct Record: AsyncParsableCommand, Verb {
         "--approve ask needs the terminal, which the command of --proxy has; name a file, or write an "
           + "agent file with a command.")
     }
-    guard conditions.limits.limits == Limits() else {
+    guard conditions.limits == Limits() else {
       throw ValidationError(
         "Limits of a command stand in an agent file; see Docs/command-agents.md.")
     }
@@ -294,7 +294,7 @@ struct Record: AsyncParsableCommand, Verb {
         "This is a pipeline, whose runs --otlp does not hand on; `export otlp` writes them.")
     }
     guard goal == nil, policy == nil, people.approve == nil,
-      conditions.actor == nil, conditions.route == nil, conditions.limits.limits == Limits()
+      conditions.actor == nil, conditions.route == nil, conditions.limits == Limits()
     else {
       throw ValidationError(
         "This is a pipeline: what it is given is --input, and limits, policies and people stand in its file and its agents' files."

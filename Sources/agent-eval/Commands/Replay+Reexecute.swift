@@ -53,8 +53,14 @@ struct ReexecutionOptions: ParsableArguments {
     case none
   }
 
-  @OptionGroup var conditions: ConditionOptions
+  /// Whether something is said that means nothing to a run that is looked at as it was.
+  var isGiven: Bool {
+    !agent.isEmpty || !cases.isEmpty || policy != nil || approve != nil || explain != nil
+  }
+}
 
+/// The options of `replay --reexecute` that say how it is done.
+struct RemakingOptions: ParsableArguments {
   @Option(help: "How many runs are made again side by side. Default: one for each processor.")
   var jobs: Int?
 
@@ -62,15 +68,6 @@ struct ReexecutionOptions: ParsableArguments {
   var bisect = false
 
   func validate() throws {
-    let isGiven =
-      !agent.isEmpty || !cases.isEmpty || policy != nil || approve != nil || conditions.isGiven
-      || jobs != nil
-      || explain != nil
-    guard reexecute || !(isGiven || bisect) else {
-      throw ValidationError(
-        "--agent, --cases, --policy, --approve, --actor, --route, limits, --explain, --jobs and --bisect go with "
-          + "--reexecute.")
-    }
     if let jobs, jobs < 1 { throw ValidationError("--jobs takes a number from 1 on.") }
   }
 }
@@ -78,6 +75,8 @@ struct ReexecutionOptions: ParsableArguments {
 /// Makes recorded runs again and prints what became of them.
 struct ReexecutionCommand {
   var options: ReexecutionOptions
+  var conditions: ConditionOptions
+  var remaking: RemakingOptions
   var json: Bool
 
   func run(_ logs: [String]) async throws {
@@ -85,8 +84,8 @@ struct ReexecutionCommand {
       let code = try await report(logs)
       if code != 0 { throw ExitCode(code) }
     } catch let code as ExitCode {
-      throw code.rawValue == 2 && options.bisect ? ExitCode(125) : code
-    } catch  where options.bisect {
+      throw code.rawValue == 2 && remaking.bisect ? ExitCode(125) : code
+    } catch  where remaking.bisect {
       Output.error(Visible.lines("agent-eval: \(error)").joined(separator: "\n"))
       throw ExitCode(125)
     }
@@ -188,10 +187,10 @@ struct ReexecutionCommand {
   ) throws -> ReexecutionSuite {
     let policy = try options.policy.map { try Diagnostics.unwrap(PolicyLoader.load($0)) }
     let person = try options.approve.map { try Diagnostics.unwrap(PersonLoader.load($0)) }
-    let conditions = options.conditions
+    let conditions = conditions
     return ReexecutionSuite(
       agents: agents, pipeline: pipeline, cases: try cases(),
-      jobs: options.jobs ?? Screen.processorCount,
+      jobs: remaking.jobs ?? Screen.processorCount,
       explains: options.explain != ReexecutionOptions.Explaining.none,
       change: { agent in
         if let policy { agent.policy = policy }

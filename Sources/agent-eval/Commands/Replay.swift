@@ -51,11 +51,17 @@ struct Replay: AsyncParsableCommand, Verb {
 
   @OptionGroup var debugging: DebugOptions
 
+  // Side by side, not one in another; see `ConditionOptions`.
   @OptionGroup var reexecution: ReexecutionOptions
+
+  @OptionGroup var conditions: ConditionOptions
+
+  @OptionGroup var remaking: RemakingOptions
 
   @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func validate() throws {
+    try requireReexecution()
     if reexecution.reexecute {
       guard !printsStep, !debugging.isGiven else {
         throw ValidationError("--step, --event and commands do not go with --reexecute.")
@@ -80,12 +86,25 @@ struct Replay: AsyncParsableCommand, Verb {
     }
   }
 
+  /// Looks that nothing is said of making runs again where none is.
+  private func requireReexecution() throws {
+    let isGiven =
+      reexecution.isGiven || conditions.isGiven || remaking.jobs != nil || remaking.bisect
+    guard reexecution.reexecute || !isGiven else {
+      throw ValidationError(
+        "--agent, --cases, --policy, --approve, --actor, --route, limits, --explain, --jobs and --bisect go with "
+          + "--reexecute.")
+    }
+  }
+
   /// Whether one step is printed, rather than the run stepped through.
   private var printsStep: Bool { step != nil || event != nil }
 
   func run() async throws {
     if reexecution.reexecute {
-      return try await ReexecutionCommand(options: reexecution, json: json).run(logs)
+      return try await ReexecutionCommand(
+        options: reexecution, conditions: conditions, remaking: remaking, json: json
+      ).run(logs)
     }
     guard printsStep else { return try Debugging(log: log).start(debugging) }
     if try WaitingPipeline.isPipeline(log) { return try printPipeline() }

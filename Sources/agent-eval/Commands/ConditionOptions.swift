@@ -2,44 +2,10 @@ import AgentRuntime
 import AgentTrace
 import ArgumentParser
 
-/// What one run may use, beside what its agent may.
-struct LimitOptions: ParsableArguments {
-  @Option(help: "Steps at most; of this and the agent's own limit the smaller counts.")
-  var maxSteps: Int?
-
-  @Option(help: "Executed calls at most, in the same way.")
-  var maxToolCalls: Int?
-
-  @Option(help: "Input and output tokens together at most.")
-  var maxTokens: Int?
-
-  @Option(help: "Money at most, in the currency of the model's prices.")
-  var maxCost: Double?
-
-  @Option(name: .customLong("timeout"), help: "Seconds of active run time at most.")
-  var timeoutSeconds: Double?
-
-  func validate() throws {
-    for (name, value) in [
-      ("--max-steps", maxSteps.map(Double.init)),
-      ("--max-tool-calls", maxToolCalls.map(Double.init)),
-      ("--max-tokens", maxTokens.map(Double.init)), ("--max-cost", maxCost),
-      ("--timeout", timeoutSeconds),
-    ] {
-      guard let value, !(0...1e12).contains(value) else { continue }
-      throw ValidationError("\(name) takes a number from 0 to 1000000000000.")
-    }
-  }
-
-  /// As the runtime takes them.
-  var limits: Limits {
-    Limits(
-      maxSteps: maxSteps, maxToolCalls: maxToolCalls, maxTokens: maxTokens, maxCost: maxCost,
-      timeoutSeconds: timeoutSeconds)
-  }
-}
-
 /// For whom a run acts and what it may use, beside what its agent file says.
+///
+/// One group, and none within it: a build for debugging looks at every option several times for each level of groups,
+/// whenever the program starts.
 struct ConditionOptions: ParsableArguments {
   @Option(help: "On whose behalf the agent runs.")
   var actor: String?
@@ -56,15 +22,44 @@ struct ConditionOptions: ParsableArguments {
       valueName: "key=value"))
   var attribute: [String] = []
 
-  @OptionGroup var limits: LimitOptions
+  @Option(help: "Steps at most; of this and the agent's own limit the smaller counts.")
+  var maxSteps: Int?
+
+  @Option(help: "Executed calls at most, in the same way.")
+  var maxToolCalls: Int?
+
+  @Option(help: "Input and output tokens together at most.")
+  var maxTokens: Int?
+
+  @Option(help: "Money at most, in the currency of the model's prices.")
+  var maxCost: Double?
+
+  @Option(name: .customLong("timeout"), help: "Seconds of active run time at most.")
+  var timeoutSeconds: Double?
+
+  /// What one run may use, as the runtime takes it.
+  var limits: Limits {
+    Limits(
+      maxSteps: maxSteps, maxToolCalls: maxToolCalls, maxTokens: maxTokens, maxCost: maxCost,
+      timeoutSeconds: timeoutSeconds)
+  }
 
   /// Whether something is said.
   var isGiven: Bool {
     actor != nil || tenant != nil || route != nil || !attribute.isEmpty
-      || !limits.limits.encoded.isEmpty
+      || !limits.encoded.isEmpty
   }
 
   func validate() throws {
+    for (name, value) in [
+      ("--max-steps", maxSteps.map(Double.init)),
+      ("--max-tool-calls", maxToolCalls.map(Double.init)),
+      ("--max-tokens", maxTokens.map(Double.init)), ("--max-cost", maxCost),
+      ("--timeout", timeoutSeconds),
+    ] {
+      guard let value, !(0...1e12).contains(value) else { continue }
+      throw ValidationError("\(name) takes a number from 0 to 1000000000000.")
+    }
     for text in attribute where Self.parts(text) == nil {
       throw ValidationError("--attribute takes KEY=VALUE, not “\(text)”.")
     }
@@ -95,6 +90,6 @@ struct ConditionOptions: ParsableArguments {
       agent.policyContext.route = route
       agent.note(.commandLine, of: "policyContext.route")
     }
-    agent.tighten(by: limits.limits, .commandLine)
+    agent.tighten(by: limits, .commandLine)
   }
 }
