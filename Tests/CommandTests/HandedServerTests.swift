@@ -6,7 +6,7 @@ import Testing
 
 #if Live
   /// What servers of traces say and do, and what becomes of the runs that they are handed.
-  @Suite("Servers that runs are handed to with --otlp", .serialized)
+  @Suite("Servers that runs are handed to with --otlp")
   struct HandedServerTests {
     private static func record(
       _ url: String, in folder: TemporaryFolder, _ agent: String = Fixture.agent("weather")
@@ -149,33 +149,35 @@ import Testing
     func refusedForGood() async throws {
       let folder = try TemporaryFolder()
       try folder.write(
-        "wait.sh", #"for i in $(seq 300); do [ -e seen ] && { echo true; exit; }; sleep 0.1; done"#)
+        "wait.sh",
+        #"for i in $(seq 300); do [ -e "$1" ] && { echo true; exit; }; sleep 0.1; done; echo false"#
+      )
+      // The first call goes on until something was refused, so that there is something behind that.
       try folder.write(
         "agent.yaml",
         """
         name: patient
         tools:
-          - {name: tell, sideEffect: read, scripted: [{ok: 1}]}
-          - {name: wait, sideEffect: read, command: [sh, wait.sh]}
+          - {name: hold, sideEffect: read, command: [sh, wait.sh, refused]}
+          - {name: wait, sideEffect: read, command: [sh, wait.sh, taken]}
         model:
           script:
             - ask: Which one?
-            - call: {tool: tell, input: {}}
+            - call: {tool: hold, input: {}}
             - call: {tool: wait, input: {}}
             - answer: done
         human: {answers: [{text: this, by: ana}]}
         """)
       let path = folder.path
       let server = try FakeServer { request, reply in
-        guard request.number > 0 else {
-          _ = reply.finish(400, body: "")
-          return
-        }
-        _ = FileManager.default.createFile(atPath: path + "/seen", contents: nil)
-        reply.finish(200, body: "")
+        let isFirst = request.number == 0
+        _ = FileManager.default.createFile(
+          atPath: path + (isFirst ? "/refused" : "/taken"), contents: nil)
+        reply.finish(isFirst ? 400 : 200, body: "")
       }
       let outcome = try await Self.record(server.url, in: folder, "agent.yaml")
       #expect(Self.notes(outcome).isEmpty, "\(outcome.errors)")
+      #expect(outcome.output.contains("wait → true"), "\(outcome.output)")
       try await Self.expectWhole(server.requests.filter { $0.number > 0 }, in: folder)
     }
 
