@@ -87,9 +87,12 @@ struct READMETests {
 
   @Test("every example prints what the document shows", arguments: try Document.all())
   func examples(document: Document) async throws {
-    let folder = try Self.makeFolder()
     let examples = document.blocks.filter { $0.language == "console" }.map(Example.init)
-    for example in examples where example.isRun {
+      .filter(\.isRun)
+    // Three of four documents have none, and a copy of the project takes half a second.
+    guard !examples.isEmpty else { return }
+    let folder = try Self.makeFolder()
+    for example in examples {
       let mark = "@@\(UInt64.random(in: 0...(.max)))@"
       let outcome = try await Command(
         program: "/bin/bash", arguments: ["-c", "exec 2>&1\n" + example.script(mark: mark)],
