@@ -17,8 +17,11 @@ struct LongRunTests {
     /// So many different results take turns.
     var results = Int.max
 
+    /// Whether a program says the results also where an agent file has room for them.
+    var asksProgram = false
+
     /// An agent file holds no more than 16 MiB, so that of more a program says the results.
-    var isOfCommand: Bool { steps * calls * resultBytes > 8 << 20 }
+    var isOfCommand: Bool { asksProgram || steps * calls * resultBytes > 8 << 20 }
 
     var testDescription: String { "\(name), \(steps) steps of \(resultBytes) bytes" }
   }
@@ -30,7 +33,7 @@ struct LongRunTests {
     let (steps, bytes) = isLong ? (3000, 16_000) : (120, 3000)
     var shapes = [
       Shape(name: "a context that only grows", steps: steps, resultBytes: bytes),
-      Shape(name: "tiny results", steps: isLong ? 3000 : 600, resultBytes: 50),
+      Shape(name: "tiny results", steps: isLong ? 3000 : 300, resultBytes: 50),
       Shape(
         name: "cut by a budget", steps: steps, resultBytes: bytes, context: ["tokenBudget": 20_000]),
       Shape(
@@ -42,12 +45,14 @@ struct LongRunTests {
       Shape(name: "parallel calls", steps: steps / 4, resultBytes: bytes, calls: 4),
       Shape(name: "equal results", steps: steps, resultBytes: bytes, results: 1),
       Shape(name: "results that take turns", steps: steps, resultBytes: bytes, results: 7),
-      Shape(name: "images", steps: isLong ? 200 : 20, resultBytes: isLong ? 1 << 20 : 300_000),
+      Shape(name: "images", steps: isLong ? 200 : 10, resultBytes: isLong ? 1 << 20 : 300_000),
     ]
     if isLong {
       shapes.append(Shape(name: "the longest", steps: 10_000, resultBytes: 50_000))
     } else {
-      shapes.append(Shape(name: "of a command", steps: 30, resultBytes: 300_000))
+      // A context that grows costs by the square of its steps.
+      shapes.append(
+        Shape(name: "of a command", steps: 12, resultBytes: 300_000, asksProgram: true))
     }
     return shapes
   }()

@@ -169,7 +169,7 @@
       ProviderFault("a body that never ends", .failure(tries: 3), isLasting: true) { asked, reply in
         reply.beginChunks(type: asked.streams ? "text/event-stream" : "application/json")
         while reply.chunk(asked.streams ? ": still here\n\n" : " "), reply.wait(seconds: 0.05) {}
-      }.waiting { $0.total = 2 },
+      }.waiting { $0.total = TestRun.isLong ? 2 : 0.5 },
       ProviderFault("a huge body", .failure(tries: 1)) { asked, reply in
         reply.beginChunks(type: asked.streams ? "text/event-stream" : "application/json")
         let piece = Array((asked.streams ? ": " : "").utf8) + [UInt8](repeating: 32, count: 1 << 20)

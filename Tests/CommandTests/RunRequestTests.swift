@@ -26,7 +26,7 @@ struct RunRequestTests {
   func samePlainly(seed: Int) {
     var numbers = Seeded(seed: UInt64(seed))
     var plainly = 0
-    for _ in 0..<TestRun.count(200, long: 2_500) {
+    for _ in 0..<TestRun.count(120, long: 2_500) {
       let count = Int.random(in: 0...5, using: &numbers)
       let arguments =
         ["run"] + (0..<count).map { _ in Self.words.randomElement(using: &numbers) ?? "" }
