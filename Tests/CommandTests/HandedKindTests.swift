@@ -6,7 +6,7 @@ import TraceStorage
 
 #if Live
   /// Each kind of run that can be handed on, by way of a receiver: the same logs, byte for byte.
-  @Suite("Runs of every kind that are handed on with --otlp", .serialized)
+  @Suite("Runs of every kind that are handed on with --otlp")
   struct HandedKindTests {
     /// Calls a tool that its provider asks for, prints what the model says, and ends as it is told.
     private static let agent = #"""

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 #if Live
-  @Suite("Runs that are handed on with --otlp", .serialized)
+  @Suite("Runs that are handed on with --otlp")
   struct HandedRunTests {
     private static let weather = Project.path("Fixtures/agents/weather.yaml")
 

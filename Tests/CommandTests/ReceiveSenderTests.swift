@@ -6,7 +6,7 @@ import Testing
 #if Live
   /// Real exporters against a receiver, in a Python that `AGENT_EVAL_PYTHON` names; one that lacks a package skips
   /// its test.
-  @Suite("receive, sent to by other people's packages", .serialized)
+  @Suite("receive, sent to by other people's packages")
   struct ReceiveSenderTests {
     private static let script = """
       import sys

@@ -171,7 +171,7 @@
     }
   }
 
-  @Suite("Servers of tools over HTTP", .serialized, .timeLimit(.minutes(5)))
+  @Suite("Servers of tools over HTTP", .timeLimit(.minutes(5)))
   struct HTTPToolServerTests {
     private func served(
       _ url: String, calls: [(tool: String, input: JSONValue)], seconds: Double = 30,

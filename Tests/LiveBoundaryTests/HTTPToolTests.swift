@@ -7,7 +7,7 @@
   import TestSupport
   import Testing
 
-  @Suite("Requests over HTTP as tools", .serialized, .timeLimit(.minutes(5)))
+  @Suite("Requests over HTTP as tools", .timeLimit(.minutes(5)))
   struct HTTPToolTests {
     private static func run(
       _ method: HTTPDefinition.Method = .get, _ url: String, input: JSONValue = [:],

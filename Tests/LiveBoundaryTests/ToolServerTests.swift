@@ -155,7 +155,7 @@ extension ToolResult {
   }
 }
 
-@Suite("Servers of tools over standard input and output", .serialized, .timeLimit(.minutes(5)))
+@Suite("Servers of tools over standard input and output", .timeLimit(.minutes(5)))
 struct ToolServerTests {
   @Test(
     "both eras of the protocol, and servers that speak one alone",
@@ -397,7 +397,7 @@ struct ToolServerTests {
   }
 }
 
-@Suite("Lists of tools that change", .serialized, .timeLimit(.minutes(5)))
+@Suite("Lists of tools that change", .timeLimit(.minutes(5)))
 struct ChangedListTests {
   private static let calls: [(tool: String, input: JSONValue)] = [
     ("fake.write", [:]), ("fake.echo", ["text": "x"]),

@@ -25,7 +25,7 @@ import TraceJudging
     }
   }
 
-  @Suite("What a proxy does not see", .serialized)
+  @Suite("What a proxy does not see")
   struct UnseenTests {
     /// What a server does, and what the command asks for.
     struct Scene: Sendable, CustomTestStringConvertible {

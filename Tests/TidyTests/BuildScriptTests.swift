@@ -60,7 +60,7 @@ private struct FakeProject {
   }
 }
 
-@Suite("bin/agent-eval", .serialized)
+@Suite("bin/agent-eval")
 struct BuildScriptTests {
   @Test("builds once, then hands over arguments, folder, input and exit code")
   func once() async throws {
