@@ -72,6 +72,20 @@ import Testing
       try await Self.expectWhole(server.requests.filter { $0.number > 0 }, in: folder)
     }
 
+    /// A port that nobody listens at, and none of those that the system gives to whoever asks for any, such as the
+    /// tests beside this one.
+    private static func freePort() throws -> Int {
+      for _ in 0..<20 {
+        let port = Int.random(in: 12_000..<32_000)
+        guard let server = try? FakeServer(port: port, { $1.finish(200, body: "") }) else {
+          continue
+        }
+        server.stop()
+        return port
+      }
+      throw POSIXError(.EADDRINUSE)
+    }
+
     @Test("a server that comes up while the run goes on gets all of it")
     func late() async throws {
       let folder = try TemporaryFolder()
@@ -84,9 +98,7 @@ import Testing
         tools: [{name: wait, sideEffect: read, command: [sh, wait.sh]}]
         model: {script: [{call: {tool: wait, input: {}}}, {answer: done}]}
         """)
-      let first = try FakeServer { _, reply in reply.finish(200, body: "") }
-      let port = first.port
-      first.stop()
+      let port = try Self.freePort()
       let path = folder.path
       async let outcome = Self.record("http://127.0.0.1:\(port)", in: folder, "agent.yaml")
       let isUnderWay = await eventually {
