@@ -157,6 +157,8 @@ struct RunStory {
   var isPartial = false
   /// Whether of the last answer only the beginning is there.
   var isAnswerCut = false
+  /// Whether it stopped before its end and went on, which no form tells but by our own key.
+  var hasPaused = false
 
   var agentName: String { start["agent"]?["name"]?.stringValue ?? "" }
   var agentVersion: String? { start["agent"]?["version"]?.stringValue }

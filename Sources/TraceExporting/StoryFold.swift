@@ -34,6 +34,8 @@ struct StoryFold {
       if !["calls", "tools"].allSatisfy({ event.data["recorded"]?[$0] == nil }) {
         story.isPartial = true
       }
+      // An import may lack pauses that its source had.
+      story.hasPaused = event.data["recorded"]?["stop"] == "partial"
       story.start = event.data
       story.tools = event.data["tools"]?.arrayValue ?? []
     case .toolsListed: story.tools += event.data["tools"]?.arrayValue ?? []
@@ -67,10 +69,18 @@ struct StoryFold {
             at: moment(of: event), role: .user,
             text: event.data["text"].map(RunStory.text) ?? "",
             by: event.data["by"]?.stringValue)))
-    case .runResumed: story.stop = nil
-    case .stop: story.stop = try? Stop(decoding: event.data)
+    case .runResumed: leaveStop()
+    case .stop:
+      leaveStop()
+      story.stop = try? Stop(decoding: event.data)
     default: break
     }
+  }
+
+  /// Forgets a stop behind which the run went on, and that there was one.
+  private mutating func leaveStop() {
+    if story.stop != nil { story.hasPaused = true }
+    story.stop = nil
   }
 
   /// Takes in what the clock on the wall said at a moment of active run time. Where the run stood still it went on, and

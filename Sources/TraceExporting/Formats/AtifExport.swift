@@ -179,6 +179,7 @@ enum OwnKey {
     if story.isPartial { object["partial"] = true }
     if !story.isAnswered { object["answered"] = false }
     if story.isAnswerCut { object["answerCut"] = true }
+    if story.hasPaused { object["paused"] = true }
     object["caseId"] = story.start["case"]?["caseId"]
     if !results.isEmpty {
       object["outcomes"] = .array(

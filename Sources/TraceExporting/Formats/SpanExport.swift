@@ -111,6 +111,7 @@ struct SpanExport {
     if story.isPartial { span.set("agent_eval.partial", true) }
     if !story.isAnswered { span.set("agent_eval.answered", false) }
     if story.isAnswerCut { span.set("agent_eval.answer.cut", true) }
+    if story.hasPaused { span.set("agent_eval.paused", true) }
     if let stop = story.stop {
       span.set("agent_eval.stop.reason", stop.reason.rawValue)
       span.set("agent_eval.stop.detail", stop.detail)

@@ -33,6 +33,8 @@ struct CallGraph {
   var hasNoAnswer = false
   /// Whether the source says that only the beginning of the answer is there.
   var cutsAnswer = false
+  /// Whether the source says that the run paused and went on, and not when or why.
+  var lacksPauses = false
   /// Whether a text is the answer also where calls follow it and nothing else is said.
   var mayAnswerBeforeCalls = true
   /// Whether what a model says may be a call: not where the program that ran tells of each that it made.

@@ -171,6 +171,7 @@ extension GraphEvents {
     recorded["time"] = graph.items.contains { $0.time != nil } ? "partial" : "none"
     if lacksToolContent { recorded["tools"] = "partial" }
     if !unread.isEmpty || graph.mayGoOn { recorded["calls"] = "partial" }
+    if graph.lacksPauses { recorded["stop"] = "partial" }
     if graph.ending == nil { recorded["stop"] = "none" }
     return recorded
   }
