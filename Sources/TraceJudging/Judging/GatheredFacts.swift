@@ -45,6 +45,8 @@ public struct GatheredFacts: Sendable {
     var seq, step: Int
     var value: JSONValue?
     var by: String?
+    /// Whether an import has it, of which nobody knows who said it.
+    var isImported = false
   }
 
   struct StopFact: Sendable {
@@ -206,7 +208,8 @@ public struct GatheredFacts: Sendable {
       replies.append(
         Said(
           seq: event.seq, step: event.step, value: event.data["text"],
-          by: event.data["by"]?.stringValue))
+          by: event.data["by"]?.stringValue,
+          isImported: event.data["source"] != nil))
     case .taskAnswered, TreeEvents.ownType:
       if let word = event.wordOnTask { apply(word, event) }
     case .modelResult: if facts.contains(.usage) { usage.count(event) }

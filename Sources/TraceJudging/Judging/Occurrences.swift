@@ -134,7 +134,14 @@ extension JudgedRun {
           answer: any(moments) { Trilean(Self.isSuch(approval, $0)) })
       }
       return ofCalls + ofTasks
-    case .reply: return gathered.replies.map { said($0, sort, moments) }
+    case .reply:
+      return gathered.replies.map { reply in
+        var place = said(reply, sort, moments)
+        // Before its agent did anything, an import has what the run was asked for, unless its source left out what that
+        // replies to.
+        if reply.isImported, reply.step == 0, place.answer == .yes { place.answer = .unknown }
+        return place
+      }
     case .answer:
       return gathered.answers.filter { $0.by == nil }.map { said($0, sort, moments) }
         + possibleAnswers(sort, moments)
@@ -266,10 +273,11 @@ extension JudgedRun {
       answer: any(moments) { moment in
         switch moment {
         case .reply(let text, let by):
+          let isSuch = Trilean(text.matches(said.value))
           guard by.map({ by in said.by.map { by.matches($0) } ?? false }) ?? true else {
-            return .no
+            return said.isImported ? Trilean.both(isSuch, .unknown) : .no
           }
-          return Trilean(text.matches(said.value))
+          return isSuch
         case .answer(let matcher): return Trilean(matcher.matches(said.value))
         default: return .no
         }
