@@ -1,3 +1,4 @@
+import AgentTrace
 import Synchronization
 import TestSupport
 import Testing
@@ -32,7 +33,7 @@ import Testing
           reply.finish(body: ProxyTests.answer("Fine."))
         }
       }
-      try await ProxyTests().recording(server) { port in
+      let store = try await ProxyTests().recording(server) { port in
         let client = RawClient(port: port)
         client.send(ProxyTests.post(ProxyTests.path, ProxyTests.chat(), port: port))
         let end = #""completion_tokens":2}}"#
@@ -43,6 +44,8 @@ import Testing
         #expect(reply.hasPrefix(isAskedAgain ? "HTTP/1.1 200 " : "HTTP/1.1 502 "))
       }
       #expect(server.requests.count == (isAskedAgain ? 3 : 2))
+      let reasons = store.of(.unseen).compactMap { $0["reason"]?.stringValue }
+      #expect(reasons.contains { $0.contains("tools of its own") } == !isAskedAgain)
     }
   }
 #endif

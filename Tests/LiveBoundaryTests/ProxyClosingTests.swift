@@ -52,5 +52,35 @@ import Testing
       let result = try #require(store.of(.modelResult).first)
       #expect(result["error"]?.stringValue?.contains("went away") == true)
     }
+
+    @Test(
+      "what a provider did for a request that got no reply is not seen, unless it is known to ask no model",
+      arguments: [("agents/run", true), ("agents/run", false), ("embeddings", true)])
+    func lost(path: String, leaves: Bool) async throws {
+      let wasLeft = Mutex(false)
+      let server = try FakeServer { _, reply in
+        guard leaves else { return reply.close() }
+        let isHere = reply.wait(seconds: 120)
+        wasLeft.withLock { $0 = !isHere }
+      }
+      let store = try await recording(server) { port in
+        let client = RawClient(port: port)
+        client.send(Self.post("/openai/v1/\(path)", "{}", port: port))
+        guard leaves else {
+          #expect(client.receive(until: "param").hasPrefix("HTTP/1.1 502 "))
+          return
+        }
+        let end = ContinuousClock.now + .seconds(60)
+        while server.requests.isEmpty, ContinuousClock.now < end {
+          Thread.sleep(forTimeInterval: 0.005)
+        }
+        client.close()
+        while !wasLeft.withLock({ $0 }), ContinuousClock.now < end {
+          Thread.sleep(forTimeInterval: 0.005)
+        }
+      }
+      let reasons = store.of(.unseen).compactMap { $0["reason"]?.stringValue }
+      #expect(reasons.contains { $0.contains("POST /\(path)") } == (path == "agents/run"))
+    }
   }
 #endif

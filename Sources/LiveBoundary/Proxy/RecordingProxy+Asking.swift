@@ -35,6 +35,19 @@
     }
   }
 
+  extension ExchangeRecorder.Outcome {
+    /// Takes in that a provider was asked and that no reply can be read: tools of its own may have run all the same.
+    ///
+    /// - Parameter isLost: whether the provider may have taken the request, though nothing of it came back.
+    mutating func noteLoss(of request: ObservedRequest, isLost: Bool) {
+      let isAccepted = wire.reply.map { (200..<300).contains($0.status) } ?? false
+      guard reply == nil, unread == nil, isLost || isAccepted, !request.changesNothing else {
+        return
+      }
+      unread = "no reply came to a request for which the provider may have run tools of its own"
+    }
+  }
+
   extension ObservedRequest {
     /// Whether nothing is done where a provider takes it in but that a model replies: no tool is the provider's to run, no
     /// conversation of the provider grows, and nothing goes on behind the reply.

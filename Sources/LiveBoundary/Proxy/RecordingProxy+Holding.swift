@@ -15,6 +15,8 @@
       var error: String?
       /// Whether nothing came because nobody waited for it any more, or the recording ended.
       var isCancelled = false
+      /// Whether the provider may have taken the request, though nothing of it came back.
+      var isLost = false
       /// The provider's own id of the request.
       var requestId: String?
     }
@@ -36,6 +38,7 @@
         requestId: fetched.requestId,
         elapsedMicroseconds: (ContinuousClock.now - start).wholeMicroseconds)
       outcome.isCutOff = fetched.isCancelled && !client.hasLeft()
+      outcome.noteLoss(of: observed, isLost: fetched.isLost)
       if let error = fetched.error { outcome.wire.reply = .refusal(502, error) }
       let held = await recorder.end(turn, outcome)
       let isSent: Void? =
@@ -106,13 +109,15 @@
       } catch let failure as HTTPFailure where failure.kind != .cancelled {
         kept.end(.cut)
         if !kept.hasBegun {
-          return Fetched(error: "\(route.upstream.url): \(failure)")
+          return Fetched(
+            error: "\(route.upstream.url): \(failure)", isLost: failure.mayHaveArrived)
         }
       } catch {
         kept.end(.dropped)
         if !kept.hasBegun {
           return Fetched(
-            error: "whoever asked went away before there was a reply", isCancelled: true)
+            error: "whoever asked went away before there was a reply", isCancelled: true,
+            isLost: true)
         }
       }
       return Fetched(

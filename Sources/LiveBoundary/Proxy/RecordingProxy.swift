@@ -180,6 +180,7 @@
         elapsedMicroseconds: (ContinuousClock.now - start).wholeMicroseconds)
       outcome.wire.isLeft = passed.isLeft
       outcome.isCutOff = passed.isLeft && !client.hasLeft()
+      outcome.noteLoss(of: observed, isLost: passed.isLost)
       await recorder.end(turn, outcome)
       return passed.isWhole
     }
@@ -202,6 +203,7 @@
       let wire = passed.reply
       var record = WireRecord(
         upstream: route.upstream.name, method: request.method, path: route.path, reply: wire)
+      record.isLeft = passed.isLeft
       if let wire, wire.body.count > WireReply.bodyLimitBytes / 2 {
         record.reply = nil
         record.omitted = "its body has \(wire.body.count) bytes"
@@ -234,7 +236,9 @@
       _ request: ProxyRequest, _ route: ProxyRoute, _ passed: Passed, _ unread: String?
     ) -> Unseen? {
       let channels: RecordedChannels = ["calls": "partial", "model": "partial"]
-      let status = passed.reply?.status ?? (passed.error == nil ? 200 : nil)
+      // Nobody was refused what the provider may have taken.
+      let isTaken = passed.isLost || passed.error == nil && passed.reply == nil
+      let status = isTaken ? 200 : passed.reply?.status
       if let unread, let status, status < 400 {
         return Unseen(
           .request, channels,
@@ -256,6 +260,8 @@
       var requestId: String?
       /// Whether whoever asked went away before anything came.
       var isLeft = false
+      /// Whether the provider may have taken the request, though nothing of it came back.
+      var isLost = false
     }
 
     private static let leftWords = "whoever asked went away before there was a reply"
@@ -297,7 +303,7 @@
         return Passed(reply: reply, isWhole: true)
       } catch {
         guard reply.status > 0 else {
-          return Passed(error: Self.leftWords, isWhole: false, isLeft: true)
+          return Passed(error: Self.leftWords, isWhole: false, isLeft: true, isLost: true)
         }
         var reply = reply
         reply.ending = .dropped
@@ -343,14 +349,15 @@
           let words = "\(route.upstream.url): \(failure)"
           await willEnd()
           let isSent = (try? await client.refuse(.badGateway, words)) != nil
-          return Passed(reply: .refusal(502, words), isWhole: isSent)
+          return Passed(
+            reply: .refusal(502, words), isWhole: isSent, isLost: failure.mayHaveArrived)
         }
         return Passed(reply: kept.reply, isWhole: false, requestId: kept.requestId)
       } catch {
         kept.end(.dropped)
         return Passed(
           reply: kept.reply, error: kept.hasBegun ? nil : Self.leftWords, isWhole: false,
-          requestId: kept.requestId, isLeft: !kept.hasBegun)
+          requestId: kept.requestId, isLeft: !kept.hasBegun, isLost: !kept.hasBegun)
       }
     }
 

@@ -157,10 +157,12 @@ public final class RecordedExchanges: ReplySource {
       }
       // What was tried before and given up is behind.
       for index in equal where index <= place { state.exchanges[index].isUsed = true }
-      return state.exchanges[place].wire.reply
-        ?? WireReply(status: 0, headers: [], pieces: [], ending: .dropped)
+      return state.exchanges[place].wire.reply ?? Self.silence
     }
   }
+
+  /// What whoever waited in vain was told.
+  private static let silence = WireReply(status: 0, headers: [], pieces: [], ending: .dropped)
 
   public func refusal(upstream: String, path: String, bodyDigest: String) -> WireReply? {
     state.withLock { state in
@@ -180,7 +182,7 @@ public final class RecordedExchanges: ReplySource {
         let request = state.forwarded[index]
         return request.upstream.hasSameUTF8(as: upstream) && request.method.hasSameUTF8(as: method)
           && request.path.hasSameUTF8(as: path) && request.digest.hasSameUTF8(as: bodyDigest)
-          && request.wire.reply != nil
+          && (request.wire.reply != nil || request.wire.isLeft)
       }
       guard let place = equal.first(where: { !state.forwarded[$0].isUsed }) ?? equal.last else {
         if state.difference == nil {
@@ -191,7 +193,7 @@ public final class RecordedExchanges: ReplySource {
         return nil
       }
       state.forwarded[place].isUsed = true
-      return state.forwarded[place].wire.reply
+      return state.forwarded[place].wire.reply ?? Self.silence
     }
   }
 
