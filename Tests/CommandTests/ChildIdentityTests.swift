@@ -286,8 +286,10 @@ struct ChildInheritanceTests {
     try await pair.run(["replay", logs.roots[0], "--reexecute", "--agent", "root.yaml"])
   }
 
-  @Test("a child that waits and goes on in another process withholds what its parent does")
-  func withholdsWhenResumed() async throws {
+  @Test(
+    "a child that waits and goes on in another process withholds what its parent does, also where it goes on by itself",
+    arguments: [[], ["root.jsonl.gz"], ["elsewhere"]], [false, true])
+  func withholdsWhenResumed(into name: [String], byItself: Bool) async throws {
     let pair = try Pair(
       root: """
         name: root
@@ -306,9 +308,13 @@ struct ChildInheritanceTests {
             - call: {tool: use, input: {order: "${last.data}"}}
             - answer: done
         """)
-    try await pair.record(status: 1)
-    let log = try pair.logs().roots[0]
-    try await pair.run(["approve", log, "get", "--by", "ana"])
+    try await pair.record(into: (["runs"] + name).joined(separator: "/"), status: 1)
+    let (log, child) = (try pair.logs().roots[0], try pair.logs().children[0])
+    let words = ["--by", "ana", "--reason", "as ORD-123456 says"]
+    try await pair.run(["approve", byItself ? child : log, "get"] + words)
+    if byItself {
+      try await pair.run(["resume", child, "--agent", "child.yaml", "--fixed-clock"])
+    }
     try await pair.run(["resume", log, "--agent", "root.yaml", "--fixed-clock"])
     for log in try pair.logs().children {
       for event in try readLog(log) {

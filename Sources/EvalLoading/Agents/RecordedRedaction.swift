@@ -20,7 +20,10 @@ public struct RecordedRedaction: Sendable {
   /// What the run began with goes on to be withheld when it goes on with another file.
   public mutating func take(inputs: JSONObject) {
     collect(.object(inputs), depth: 0)
-    guard let recorded = inputs["redaction"] else { return }
+    guard let recorded = inputs["redaction"] else {
+      settings.findsCredentials = true
+      return
+    }
     let reader = FieldReader(folder: SourceFolder(ofFile: ""))
     let read = RedactionFile.shape.read(recorded, reader)
     guard let read, reader.errorCount == 0,

@@ -113,7 +113,7 @@ struct Approve: ParsableCommand, Verb {
     default: word = .granted
     }
     let waiting = try tree.run(of: call)
-    let withheld = try Spoken.Withheld(to: waiting.run.path, below: log)
+    let withheld = try Withheld(to: waiting.run.path, below: log)
     return try waiting.run.record(
       word, about: waiting.call, by: by, reason: reason,
       scope: sameInput ? .input : .calls(count ?? 1),
@@ -131,7 +131,7 @@ struct Approve: ParsableCommand, Verb {
       deny ? .denied : happened ? .happened : didNotHappen ? .didNotHappen : .granted
     var said: JSONValue?
     if happened { said = try dataOfCall() }
-    let withheld = try Spoken.Withheld(to: pipeline.log, below: log)
+    let withheld = try Withheld(to: pipeline.log, below: log)
     let event = try pipeline.record(
       word, about: name, data: said, by: by, reason: reason, secrets: withheld.secrets,
       redaction: withheld.redaction, at: Spoken.moment(isFixed: fixedClock))
@@ -190,7 +190,7 @@ struct AnswerVerb: ParsableCommand, Verb {
         return try Spoken.reportTask(event, in: log, json: json)
       }
       guard call == nil else { throw ValidationError("That task is no agent's: leave --call out.") }
-      let withheld = try Spoken.Withheld(to: pipeline.log, below: log)
+      let withheld = try Withheld(to: pipeline.log, below: log)
       let event = try pipeline.record(
         .answered, about: task, data: .string(text), by: by, secrets: withheld.secrets,
         redaction: withheld.redaction, at: Spoken.moment(isFixed: fixedClock))
@@ -203,7 +203,7 @@ struct AnswerVerb: ParsableCommand, Verb {
 
   /// Answers the question of a run.
   private func say(to run: WaitingRun) throws -> Event {
-    let withheld = try Spoken.Withheld(to: run.path, below: log)
+    let withheld = try Withheld(to: run.path, below: log)
     return try run.record(
       answer: text, by: by, secrets: withheld.secrets, redaction: withheld.redaction,
       at: Spoken.moment(isFixed: fixedClock))
@@ -212,31 +212,6 @@ struct AnswerVerb: ParsableCommand, Verb {
 
 /// What both verbs share.
 private enum Spoken {
-  /// What is withheld of what a person says.
-  struct Withheld {
-    var secrets: RunSecrets
-    var redaction: RedactionSettings
-
-    /// - Parameters:
-    ///   - log: of the run that is spoken to.
-    ///   - root: the log that was named.
-    /// - Throws: where a log does not say all that is withheld, and its file is not below this folder.
-    init(to log: String, below root: String) throws {
-      var withholding = try SaidWithholding(log: log, root: root)
-      for log in withholding.unknown {
-        if try WaitingPipeline.isPipeline(log) {
-          withholding.take(try PipelineRuns.load(of: log, file: nil).0.redaction)
-        } else {
-          withholding.take(
-            try RecordedAgent.load(of: log, agent: nil, policy: nil, notesPolicy: false).agent
-              .redaction)
-        }
-      }
-      redaction = withholding.recorded.settings
-      secrets = .inEnvironment(naming: withholding.recorded.variables)
-    }
-  }
-
   /// The time of a word: no active run time passes while a run stands still.
   static func moment(isFixed: Bool) -> (Int) -> ClockReading {
     { elapsed in

@@ -62,6 +62,7 @@ struct Resume: AsyncParsableCommand, Verb {
     var (definition, path) = try RecordedAgent.load(
       of: log, agent: agent, policy: policy, notesPolicy: false)
     try LiveBuild.require(for: [definition])
+    let secrets = try withhold(in: &definition)
     let cancellation = Cancellation()
     let listener = SignalListener(cancellation)
     defer { listener.stop() }
@@ -84,11 +85,10 @@ struct Resume: AsyncParsableCommand, Verb {
         return SystemClock(elapsedMicroseconds: elapsed, cancellation: cancellation)
       },
       boundary: { agent, clock in
-        makeBoundary(
-          agent,
-          RunConditions(
-            clock: clock, identifiers: RandomRunIDs(), cancellation: cancellation, children: runner)
-        )
+        var conditions = RunConditions(
+          clock: clock, identifiers: RandomRunIDs(), cancellation: cancellation, children: runner)
+        conditions.secrets = secrets
+        return makeBoundary(agent, conditions)
       })
     request.report = LiveView.show
     request.standsAlone = true
@@ -102,6 +102,14 @@ struct Resume: AsyncParsableCommand, Verb {
     }
     try report(resumption, MakingAgain(of: resumption.log, agent: path, policy: policy))
     if resumption.state.stop?.reason != StopReason.success.rawValue { throw ExitCode(1) }
+  }
+
+  /// Has the run keep to what those withhold that called it, though none of them goes on with it; returns what is known
+  /// of secrets by that.
+  private func withhold(in definition: inout AgentDefinition) throws -> RunSecrets {
+    let withheld = try Withheld(fromAbove: log)
+    definition.redaction = definition.redaction.adding(parent: withheld.redaction)
+    return withheld.secrets
   }
 
   /// Refuses to go on with a clock that stands still where that would let a call run on an approval that is over.

@@ -14,7 +14,7 @@ enum RunTreeBoundaries {
       LiveBoundary.make(
         for: agent, clock: conditions.clock, identifiers: conditions.identifiers,
         cancellation: conditions.cancellation, person: person, memory: memory,
-        children: conditions.children)
+        children: conditions.children, secrets: conditions.secrets)
     }
   }
 
