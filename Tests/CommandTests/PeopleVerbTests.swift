@@ -247,7 +247,8 @@ struct PeopleVerbTests {
       in: folder.path, status: 1)
     let until = Date().addingTimeInterval(-60).ISO8601Format()
     try await Binary.run(
-      ["approve", "boss.jsonl.gz", "pay", "--by", "ana", "--until", until], in: folder.path)
+      ["approve", "boss.jsonl.gz", "pay", "--by", "ana", "--fixed-clock", "--until", until],
+      in: folder.path)
     let refused = try await Binary.run(
       ["resume", "boss.jsonl.gz", "--agent", "agent.yaml", "--fixed-clock"], in: folder.path,
       status: nil)
@@ -296,6 +297,7 @@ struct PeopleVerbTests {
       ["--by", "a", "--for", "2", "--same-input"], ["--by", "a", "--deny", "--for", "2"],
       ["--by", "a", "--happened", "--same-input"], ["--by", "a", "--until", "tomorrow"],
       ["--by", "a", "--deny", "--until", "2026-12-24T18:00:00Z"],
+      ["--by", "a", "--until", "2020-01-01T00:00:00Z"],
     ] {
       try await Binary.run(
         ["approve", "one.jsonl.gz", "pay"] + options, in: folder.path, status: 64)

@@ -3,6 +3,7 @@ import AgentTrace
 import ArgumentParser
 import EvalLoading
 import EvalRunning
+import Glibc
 import LiveBoundary
 import TraceReplaying
 import TraceReporting
@@ -86,10 +87,18 @@ struct Approve: ParsableCommand, Verb {
     if let count, !(1...Self.countLimit).contains(count) {
       throw ValidationError("--for takes a number from 1 to \(Self.countLimit).")
     }
-    if let until, UTC.microsecondsSince1970(until) == nil {
-      throw ValidationError("--until is no time such as 2026-12-24T18:00:00Z: \(until)")
-    }
+    if let until { try check(until: until) }
     if by.isEmpty { throw ValidationError("Say who it is: --by NAME.") }
+  }
+
+  /// Nothing can run on an approval that is over, and it cannot be given again.
+  private func check(until text: String) throws {
+    guard let end = UTC.microsecondsSince1970(text) else {
+      throw ValidationError("--until is no time such as 2026-12-24T18:00:00Z: \(text)")
+    }
+    guard fixedClock || end > Int(time(nil)) * 1_000_000 else {
+      throw ValidationError("--until is past by the clock of this machine: \(text)")
+    }
   }
 
   func run() throws {
