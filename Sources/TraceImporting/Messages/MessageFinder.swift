@@ -88,6 +88,7 @@ enum MessageFinder {
   private static let listKeys = [
     "messages", "input_items", "contents", "history", "items", "input", "new_messages", "prompt",
     "conversation", "all_messages", "message_history", "input_messages", "output_messages",
+    "replies",
   ]
   private static let systemKeys = [
     "system", "instructions", "system_instruction", "systemInstruction", "system_prompt",

@@ -272,12 +272,13 @@ struct SpanContent {
   static let outputKeys = [
     "output.value", "langfuse.observation.output", "gen_ai.completion", "mlflow.spanOutputs",
     "traceloop.entity.output", "gcp.vertex.agent.llm_response", "langsmith.outputs",
-    "gen_ai.event.content", "output", "response_data",
+    "gen_ai.event.content", "output", "response_data", "haystack.agent.step.llm.output",
+    "haystack.component.output",
   ]
   static let inputKeys = [
     "input.value", "langfuse.observation.input", "gen_ai.prompt", "mlflow.spanInputs",
     "traceloop.entity.input", "gcp.vertex.agent.llm_request", "langsmith.inputs", "input",
-    "request_data",
+    "request_data", "haystack.agent.step.llm.input", "haystack.component.input",
   ]
 
   /// Whether a text begins as an object or list does, in JSON or in what a program prints of one.

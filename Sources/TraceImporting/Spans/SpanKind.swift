@@ -161,7 +161,7 @@ extension TraceSpan {
 
   /// Spans of before there were words for them.
   private var olderKind: SpanKind? {
-    if let kind = agentsDataKind ?? liveKitKind { return kind }
+    if let kind = agentsDataKind ?? liveKitKind ?? haystackKind { return kind }
     // Microsoft's loop around the calls of a model and of its tools, with the sum of what they took.
     if name == "orchestrate_tools" { return .step }
     if self["gcp.vertex.agent.tool_call_args"] != nil { return .tool }
@@ -205,6 +205,22 @@ extension TraceSpan {
     if self["lk.function_tool.name"] != nil { return .tool }
     if first(["lk.pii.chat_ctx", "lk.chat_ctx"]) != nil { return .step }
     return first(["lk.tts.label", "lk.pii.input_text", "lk.input_text"]) == nil ? nil : .other
+  }
+
+  /// Haystack's, by its own tracing: an agent, its steps, in each a call of a model and executions; components of a
+  /// pipeline, of which those that generate call a model. Its own loop tells no call of a tool that a person refused.
+  private var haystackKind: SpanKind? {
+    guard name.hasPrefix("haystack.") else { return nil }
+    switch name {
+    case "haystack.agent.run": return .agent
+    case "haystack.agent.step.llm": return .model
+    case "haystack.agent.step.tool": return .tool
+    case "haystack.component.run":
+      let type = text("haystack.component.type") ?? ""
+      if type.hasSuffix("Generator") { return .model }
+      return type.hasSuffix("Agent") || type.hasSuffix("ToolInvoker") ? .step : .other
+    default: return self["haystack.tool.name"] == nil ? .step : .tool
+    }
   }
 
   /// Whether it is a guardrail of the OpenAI Agents SDK that stopped its run.

@@ -59,7 +59,8 @@ struct SpanTool {
   /// The tool's name.
   static func name(of span: TraceSpan) -> String {
     if let name = span.text(
-      "gen_ai.tool.name", "tool.name", "ai.toolCall.name", "tool_name", "lk.function_tool.name")
+      "gen_ai.tool.name", "tool.name", "ai.toolCall.name", "tool_name", "lk.function_tool.name",
+      "haystack.tool.name")
     {
       return name
     }
@@ -99,6 +100,7 @@ struct SpanTool {
     "input.value", "langfuse.observation.input", "gen_ai.prompt", "mlflow.spanInputs",
     "traceloop.entity.input", "langsmith.inputs", "gen_ai.tool.arguments", "input",
     "lk.pii.function_tool.arguments", "lk.function_tool.arguments",
+    "haystack.agent.step.tool.input",
   ]
   /// The attributes that hold what came back.
   static let outputKeys = [
@@ -106,7 +108,7 @@ struct SpanTool {
     "gcp.vertex.agent.tool_response",
     "output.value", "langfuse.observation.output", "gen_ai.completion", "mlflow.spanOutputs",
     "traceloop.entity.output", "langsmith.outputs", "gen_ai.tool.result", "output",
-    "lk.pii.function_tool.output", "lk.function_tool.output",
+    "lk.pii.function_tool.output", "lk.function_tool.output", "haystack.agent.step.tool.output",
   ]
 
   private mutating func readInput(_ span: TraceSpan, _ records: [TraceSpan.Event]) {

@@ -76,6 +76,7 @@ struct TraceSpan: Hashable {
       hasFailed || type != nil || told?.saysError == true
       || text("langfuse.observation.level") == "ERROR" || self["gen_ai.tool.status"] == "error"
       || self["lk.function_tool.is_error"]?.boolValue == true
+      || self["haystack.tool.error"]?.boolValue == true
     guard isError else { return nil }
     return exception?.attributes["exception.message"]?.stringValue ?? told?["message"]?.stringValue
       ?? text("langfuse.observation.status_message", "error.message") ?? statusMessage

@@ -28,10 +28,14 @@ struct Withheld {
       Output.error(
         "note: \(Visible.line(log)): the log of the run that called this one is not beside it, "
           + "so that what that one withholds is not known here.")
-      (secrets, redaction) = (RunSecrets(), RedactionSettings(findsCredentials: false))
+      self.init(secrets: RunSecrets(), redaction: RedactionSettings(findsCredentials: false))
       return
     }
     try self.init(above)
+  }
+
+  private init(secrets: RunSecrets, redaction: RedactionSettings) {
+    (self.secrets, self.redaction) = (secrets, redaction)
   }
 
   private init(_ withholding: SaidWithholding) throws {
