@@ -25,17 +25,24 @@ public struct Importer: Sendable {
   ///
   /// - Throws: what `report` throws.
   public func run(paths: [String], report: (ImportReport) throws -> Void) throws {
+    var found: [(path: String, groups: Range<Int>, error: ImportError?)] = []
+    var groups: [SourceGroup] = []
     for path in paths {
-      let files: [SourceFiles.File]
+      let first = groups.count
       do throws(ImportError) {
-        files = try SourceFiles.find(path)
+        groups += SourceGroup.groups(of: try SourceFiles.find(path), below: path)
+        found.append((path, first..<groups.count, nil))
       } catch {
+        found.append((path, first..<first, error))
+      }
+    }
+    SourceNames.tellApart(
+      &groups, roots: found.flatMap { Array(repeating: $0.path, count: $0.groups.count) })
+    for (path, places, error) in found {
+      if let error {
         try report(ImportReport(source: path, index: nil, outcome: .failed(error)))
-        continue
       }
-      for group in SourceGroup.groups(of: files, below: path) {
-        try importGroup(group, report: report)
-      }
+      for group in groups[places] { try importGroup(group, report: report) }
     }
   }
 
@@ -60,7 +67,7 @@ public struct Importer: Sendable {
       let identity = RunIdentity(fileDigest: digest, file: group.name, index: run.index)
       try report(
         ImportReport(
-          source: group.path, index: run.index, outcome: importRun(run, as: identity),
+          source: group.path, index: run.index, outcome: importRun(run, of: group, as: identity),
           format: format))
     }
   }
@@ -74,9 +81,11 @@ public struct Importer: Sendable {
     return runs.markingCallsNotRead(in: document).notingContinuation(of: document)
   }
 
-  private func importRun(_ run: SourceRun, as identity: RunIdentity) -> ImportReport.Outcome {
+  private func importRun(
+    _ run: SourceRun, of group: SourceGroup, as identity: RunIdentity
+  ) -> ImportReport.Outcome {
     let folder = OutputFolder(path: output)
-    let log = folder.log(ofFile: identity.file, index: identity.index)
+    let log = folder.log(of: group, index: identity.index)
     do throws(ImportError) {
       let parsed = try run.content.get()
       try folder.makeFolders(for: log)

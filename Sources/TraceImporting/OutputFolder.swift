@@ -9,25 +9,30 @@ import Glibc
 struct OutputFolder {
   let path: String
 
+  /// The path of the log of a run of a source.
+  func log(of group: SourceGroup, index: Int?) -> String {
+    log(ofFile: group.name, index: index, keepingEnding: group.keepsEnding)
+  }
+
   /// The path of a run's log below this folder: that of its file without its ending, and for a file of
   /// many runs the run's number below that.
-  func log(ofFile relativePath: String, index: Int?) -> String {
+  func log(ofFile relativePath: String, index: Int?, keepingEnding: Bool = false) -> String {
     var components = relativePath.split(separator: "/").map(String.init)
       .filter { $0 != "." && $0 != ".." }
     let name = components.popLast() ?? "run"
-    components.append(Self.withoutEnding(name))
+    components.append(keepingEnding ? name : Self.withoutEnding(name))
     if let index { components.append(String(index)) }
     return SourceFiles.joined(path, components.joined(separator: "/") + ".jsonl.gz")
   }
 
-  /// A file's name without its last ending; as it is where nothing, or a name with a meaning of its
-  /// own, would be left.
   /// The case file made from a source: its path below the folder, `.cases.jsonl` behind its name.
   func caseFile(ofFile relativePath: String) -> String {
     let log = log(ofFile: relativePath, index: nil)
     return log.dropLast(".jsonl.gz".count) + ".cases.jsonl"
   }
 
+  /// A file's name without its last ending; as it is where nothing, or a name with a meaning of its
+  /// own, would be left.
   private static func withoutEnding(_ name: String) -> String {
     guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else { return name }
     let stem = String(name[..<dot])

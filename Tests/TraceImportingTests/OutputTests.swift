@@ -170,6 +170,32 @@ struct OutputTests {
       ])
   }
 
+  @Test(
+    "sources of one name that are named in one call have logs in places of their own, in whatever order they are named",
+    arguments: [
+      (["a/t.json", "b/t.json"], ["a/t.json", "b/t.json"], ["a/t", "b/t"]),
+      (["x/a/t.json", "y/a/t.json"], ["x/a/t.json", "y/a/t.json"], ["x/a/t", "y/a/t"]),
+      (["a/in/t.json", "b/in/t.json"], ["a", "b"], ["a/in/t", "b/in/t"]),
+      (["a/t.json", "a/t.jsonl"], ["a"], ["t.json", "t.jsonl"]),
+      (["a/t.json", "a/u.json", "b/t.json"], ["a", "b"], ["a/t", "b/t", "u"]),
+      (["a/t.json"], ["a/t.json", "a/t.json", "a"], ["t"]),
+    ])
+  func ownPlaces(_ files: [String], _ paths: [String], _ logs: [String]) throws {
+    let folder = try TemporaryFolder()
+    for (index, file) in files.enumerated() {
+      let content = #"[{"role":"user","content":"\#(index)"},{"role":"assistant","content":"ok"}]"#
+      try folder.write(
+        "in/\(file)", file.hasSuffix("l") ? #"{"messages":\#(content)}"# + "\n" : content)
+    }
+    let named = paths.map { "in/\($0)" }
+    for named in [named, named.reversed(), named] {
+      let reports = try run(folder, named)
+      #expect(reports.allSatisfy { $0["error"] == nil }, "\(reports)")
+      let places = Set(reports.compactMap { $0["log"]?.stringValue })
+      #expect(places.sorted() == logs.map { "\(folder.path)/out/\($0).jsonl.gz" }.sorted())
+    }
+  }
+
   @Test("a report is the line that is printed: every count, or the error")
   func lines() throws {
     let folder = try TemporaryFolder()

@@ -14,7 +14,9 @@ struct SourceGroup {
 
   private var kind: Kind
   /// What their logs are named after: a path below the one that was named.
-  private(set) var name: String
+  var name: String
+  /// Whether the ending of that name is told too, because another source has the same without it.
+  var keepsEnding = false
   /// The path that reports name.
   private(set) var path: String
   private(set) var files: [SourceFiles.File]
