@@ -136,13 +136,18 @@ struct OutputTests {
     #expect(try folder.bytes("out/run.jsonl.gz") == Data(cut))
   }
 
-  @Test("two files that would have one log: the second is refused")
+  @Test(
+    "two files that would have one log: in a later call the second is refused, and the first is kept"
+  )
   func collision() throws {
     let folder = try TemporaryFolder()
     try folder.write("in/run.json", Self.list)
-    try folder.write("in/run.jsonl", #"{"role":"user","content":"hi"}"#)
+    try folder.write("other/run.json", #"[{"role":"user","content":"else"}]"#)
     let reports = try run(folder, ["in"])
-    #expect(reports.map { $0["error"] == nil } == [true, false])
+    let log = try folder.bytes("out/run.jsonl.gz")
+    let later = try run(folder, ["other"])
+    #expect((reports + later).map { $0["error"] == nil } == [true, false])
+    #expect(try folder.bytes("out/run.jsonl.gz") == log)
   }
 
   @Test("an output folder that is a file is an error")
@@ -176,7 +181,7 @@ struct OutputTests {
       (["a/t.json", "b/t.json"], ["a/t.json", "b/t.json"], ["a/t", "b/t"]),
       (["x/a/t.json", "y/a/t.json"], ["x/a/t.json", "y/a/t.json"], ["x/a/t", "y/a/t"]),
       (["a/in/t.json", "b/in/t.json"], ["a", "b"], ["a/in/t", "b/in/t"]),
-      (["a/t.json", "a/t.jsonl"], ["a"], ["t.json", "t.jsonl"]),
+      (["a/t.json", "a/t.traj"], ["a"], ["t.json", "t.traj"]),
       (["a/t.json", "a/u.json", "b/t.json"], ["a", "b"], ["a/t", "b/t", "u"]),
       (["a/t.json"], ["a/t.json", "a/t.json", "a"], ["t"]),
     ])
@@ -184,8 +189,7 @@ struct OutputTests {
     let folder = try TemporaryFolder()
     for (index, file) in files.enumerated() {
       let content = #"[{"role":"user","content":"\#(index)"},{"role":"assistant","content":"ok"}]"#
-      try folder.write(
-        "in/\(file)", file.hasSuffix("l") ? #"{"messages":\#(content)}"# + "\n" : content)
+      try folder.write("in/\(file)", content)
     }
     let named = paths.map { "in/\($0)" }
     for named in [named, named.reversed(), named] {
