@@ -1,3 +1,4 @@
+import AgentTrace
 import FilePaths
 
 /// The names that logs get of sources that are imported in one call, where several would have the same.
@@ -10,16 +11,13 @@ enum SourceNames {
   ///
   /// - Parameter roots: for each source the path that was named, which it stands below.
   static func tellApart(_ groups: inout [SourceGroup], roots: [String]) {
-    var folders: [Int: [String]] = [:]
     let names = groups.map(\.name)
-    // No path has more folders than bytes; most are told apart by the first.
+    let folders = Folders(of: roots)
     for depth in 1...foldersLimit {
-      let shared = sharedPlaces(of: groups).flatMap { $0 }
-      guard !shared.isEmpty else { return }
+      let shared = sharedPlaces(of: groups).filter { !folders.areSame($0) }.flatMap { $0 }
+      guard !shared.isEmpty else { break }
       for index in shared {
-        let known = folders[index] ?? self.folders(of: roots[index])
-        folders[index] = known
-        groups[index].name = (known.suffix(depth) + [names[index]]).joined(separator: "/")
+        groups[index].name = (folders[index].suffix(depth) + [names[index]]).joined(separator: "/")
       }
     }
     for shared in sharedPlaces(of: groups) {
@@ -29,6 +27,7 @@ enum SourceNames {
     }
   }
 
+  /// More are left alike.
   private static let foldersLimit = 8
 
   /// The places of sources whose logs would stand in one place, the same files left out.
@@ -47,14 +46,29 @@ enum SourceNames {
     }
   }
 
-  /// The folders of a path that was named, from the root on: without the file, where it is one.
-  private static func folders(of root: String) -> [String] {
-    let full = realpath(isFolder(root) ? root : parent(of: root)) ?? ""
-    return full.split(separator: "/").map(String.init)
-  }
+  /// The folders of the paths that were named, from the root on: without the files, where they are some.
+  private final class Folders {
+    private let roots: [String]
+    private var known: [[UInt8]: [String]] = [:]
 
-  private static func parent(of path: String) -> String {
-    let folders = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
-    return folders.isEmpty ? "." : folders.joined(separator: "/") + "/"
+    init(of roots: [String]) { self.roots = roots }
+
+    subscript(index: Int) -> [String] {
+      let root = roots[index]
+      if let folders = known[Array(root.utf8)] { return folders }
+      let full = realpath(isFolder(root) ? root : parent(of: root)) ?? ""
+      let folders = full.split(separator: "/").map(String.init)
+      known[Array(root.utf8)] = folders
+      return folders
+    }
+
+    func areSame(_ indices: [Int]) -> Bool {
+      indices.allSatisfy { self[$0].elementsEqual(self[indices[0]]) { $0.hasSameUTF8(as: $1) } }
+    }
+
+    private func parent(of path: String) -> String {
+      let folders = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+      return folders.isEmpty ? "." : folders.joined(separator: "/") + "/"
+    }
   }
 }
