@@ -157,6 +157,12 @@ let package = Package(
       name: "TraceImporting", dependencies: ["FilePaths", "SQLite", "AgentTrace", "TraceStorage"],
       swiftSettings: library + cold),
     .target(
+      name: "EvalImporting",
+      dependencies: [
+        "FilePaths", "AgentTrace", "TraceStorage", "TraceJudging", "EvalLoading", "TraceImporting",
+      ],
+      swiftSettings: library + cold),
+    .target(
       name: "TraceReceiving",
       dependencies: [
         "CSQLite", "FilePaths", "SQLite", "AgentTrace", "TraceStorage", "TraceImporting",
@@ -183,7 +189,8 @@ let package = Package(
         "CGlibcShim", "FilePaths", "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging",
         "AgentRuntime", "AgentPipelines", "LiveBoundary", "TraceReplaying", "EvalLoading",
         "EvalRunning",
-        "TraceIndexing", "TraceImporting", "TraceReceiving", "TraceExporting", "TraceReporting",
+        "TraceIndexing", "TraceImporting", "EvalImporting", "TraceReceiving", "TraceExporting",
+        "TraceReporting",
         "TraceDebugging", argumentParser,
       ],
       swiftSettings: strict + optimized + cold,

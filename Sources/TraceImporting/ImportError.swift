@@ -12,6 +12,8 @@ public struct ImportError: Error, Hashable, Sendable {
     case nothingToImport
     /// Bytes that are not JSON; the line is from 1, in files of one value a line.
     case notJSON(JSONError, line: Int?)
+    /// A file that is no YAML, and what is wrong with it.
+    case notYAML(String)
     /// A request body in binary that is not what it should be.
     case notProtobuf(byte: Int)
     /// A zip file, or something compressed, that cannot be unpacked.
@@ -61,8 +63,6 @@ extension ImportError: CustomStringConvertible {
 }
 
 extension ImportError.Code {
-  private static let formats = ImportFormat.allCases.map(\.rawValue).joined(separator: ", ")
-
   /// What is wrong and what to do next, without the place.
   var phrase: String {
     switch self {
@@ -72,10 +72,11 @@ extension ImportError.Code {
       "no file below it ends in \(SourceFiles.endings.joined(separator: ", ")); name a file instead"
     case .notJSON(let error, let line?): "line \(line) is not JSON: \(error)"
     case .notJSON(let error, nil): "not JSON: \(error)"
+    case .notYAML(let what): "not YAML: \(what)"
     case .notProtobuf(let byte): "not a request in protocol buffers: damaged at byte \(byte)"
     case .damagedArchive(let what): "\(what)"
     case .unknownFormat:
-      "in the shape of no known format (\(Self.formats)); `import --formats` says what each is"
+      "in the shape of no known format; `import --formats` says what can be read"
     case .unpackedLog:
       "a run log that was unpacked; name the .jsonl.gz that it came from"
     case .cases: "eval cases, and no trace: `agent-eval run` takes them"

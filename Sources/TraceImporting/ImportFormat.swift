@@ -162,6 +162,12 @@ public struct FormatSummary: Sendable, Hashable {
   public var reads: String
   /// What of a run it holds, and what it lacks.
   public var tells: String
+
+  /// Both are sentences.
+  public init(reads: String, tells: String) {
+    self.reads = reads
+    self.tells = tells
+  }
 }
 
 /// Reads one foreign format: a parsed file into its runs. Knows nothing of events or logs.

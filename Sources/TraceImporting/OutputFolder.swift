@@ -6,8 +6,11 @@ import Glibc
 ///
 /// Names come from the data's own paths, so nothing of them may lead out of the folder: `..` is never
 /// a name, and links below the folder are not followed.
-struct OutputFolder {
+package struct OutputFolder {
   let path: String
+
+  /// Nothing is made yet.
+  package init(path: String) { self.path = path }
 
   /// The path of the log of a run of a source.
   func log(of group: SourceGroup, index: Int?) -> String {
@@ -26,7 +29,7 @@ struct OutputFolder {
   }
 
   /// The case file made from a source: its path below the folder, `.cases.jsonl` behind its name.
-  func caseFile(ofFile relativePath: String) -> String {
+  package func caseFile(ofFile relativePath: String) -> String {
     let log = log(ofFile: relativePath, index: nil)
     return log.dropLast(".jsonl.gz".count) + ".cases.jsonl"
   }
@@ -42,7 +45,7 @@ struct OutputFolder {
   /// Makes the folders that a log of ``log(ofFile:index:)`` stands in.
   ///
   /// - Throws: ``ImportError`` where one cannot be made, or stands there as a link or a file.
-  func makeFolders(for log: String) throws(ImportError) {
+  package func makeFolders(for log: String) throws(ImportError) {
     try make(path, mayBeLink: true, for: log)
     var folder = path
     let below = log.dropFirst(SourceFiles.joined(path, "").count)

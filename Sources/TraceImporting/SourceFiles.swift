@@ -1,4 +1,4 @@
-import AgentTrace
+package import AgentTrace
 import FilePaths
 import Glibc
 import TraceStorage
@@ -20,19 +20,28 @@ package struct SourceFiles {
   static let limitBytes = 256 << 20
 
   /// A file to read.
-  struct File: Hashable {
+  package struct File: Hashable {
     /// The path to open it by.
-    var path: String
+    package var path: String
     /// Its place below the path that was named: the file's own name where that was a file.
-    var relativePath: String
+    package var relativePath: String
+
+    /// Nothing is looked at.
+    package init(path: String, relativePath: String) {
+      self.path = path
+      self.relativePath = relativePath
+    }
   }
 
   /// The file itself, or every trace file below a folder, sorted by the UTF-8 of its place. Hidden
   /// files and links to folders are passed over.
   ///
+  /// - Parameter endings: what names end in that are taken beside those of traces.
   /// - Throws: ``ImportError`` where nothing can be found or read.
-  static func find(_ path: String) throws(ImportError) -> [File] {
-    let found = try look(below: path).found
+  package static func find(
+    _ path: String, also endings: [String] = []
+  ) throws(ImportError) -> [File] {
+    let found = try look(below: path, also: endings).found
     guard !found.isEmpty else { throw ImportError(.nothingToImport) }
     return found
   }
@@ -65,7 +74,7 @@ package struct SourceFiles {
   ]
 
   private static func look(
-    below path: String
+    below path: String, also endings: [String] = []
   ) throws(ImportError) -> (found: [File], others: [File]) {
     guard let status = fileStatus(path) else { throw ImportError(.unreadable(systemError())) }
     guard status.isFolder else {
@@ -91,7 +100,9 @@ package struct SourceFiles {
           folders.append(relative)
         } else if isFolder(full) {
           others.append(File(path: full, relativePath: relative + "/"))
-        } else if isTrace(name, at: full) || hasHeaders(full) {
+        } else if isTrace(name, at: full) || hasHeaders(full)
+          || endings.contains(where: name.lowercased().hasSuffix)
+        {
           found.append(File(path: full, relativePath: relative))
         } else if !isNamedAsTrace(name) {
           // What is named so and is none is a log of ours.
@@ -154,7 +165,7 @@ package struct SourceFiles {
   /// All bytes of a file.
   ///
   /// - Throws: ``ImportError`` where it cannot be read, is no file, or is larger than ``limitBytes``.
-  static func read(_ path: String) throws(ImportError) -> [UInt8] {
+  package static func read(_ path: String) throws(ImportError) -> [UInt8] {
     do {
       return try WholeFile.read(path, limitBytes: limitBytes)
     } catch {
@@ -166,6 +177,21 @@ package struct SourceFiles {
     }
   }
 
+  /// What stands in a file of JSON; of a file of lines, the array of them.
+  ///
+  /// - Throws: ``ImportError`` where it, or one of its lines, is no JSON.
+  package static func value(of bytes: [UInt8], named name: String) throws(ImportError) -> JSONValue
+  {
+    switch try SourceDocument(parsing: bytes, name: name) {
+    case .value(let value): return value
+    case .lines(let lines):
+      var values: [JSONValue] = []
+      for line in lines { values.append(try line.content.get()) }
+      return .array(values)
+    case .parts: throw ImportError(.wrongShape(expected: "one JSON value, or one a line"))
+    }
+  }
+
   private static func names(inFolder path: String) throws(ImportError) -> [String] {
     guard let names = entryNames(in: path) else { throw ImportError(.unreadable(systemError())) }
     return names
@@ -174,11 +200,12 @@ package struct SourceFiles {
   static func systemError() -> String { String(cString: strerror(errno)) }
 
   /// A path below a folder.
-  static func joined(_ folder: String, _ relative: String) -> String {
+  package static func joined(_ folder: String, _ relative: String) -> String {
     folder.hasSuffix("/") ? folder + relative : "\(folder)/\(relative)"
   }
 
-  static func lastComponent(of path: String) -> String {
+  /// A path without the folders before its last part.
+  package static func lastComponent(of path: String) -> String {
     path.split(separator: "/").last.map(String.init) ?? path
   }
 }

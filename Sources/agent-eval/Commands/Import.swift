@@ -1,5 +1,6 @@
 import AgentTrace
 import ArgumentParser
+import EvalImporting
 import FilePaths
 import Glibc
 import TraceImporting
@@ -15,9 +16,9 @@ struct Import: ParsableCommand, Verb {
       Formats: \(ImportFormat.allCases.map(\.rawValue).joined(separator: ", ")). Left out, the \
       format of each file is told by what stands in it; `import --formats` says what each can tell. \
       Files of a folder that belong together are read together: the bodies of requests with their \
-      headers, a session and its sub-agents. Eval sets, named always: \
-      \(CaseImporter.Format.allCases.map(\.rawValue).joined(separator: ", ")). What cannot be imported is reported and the others go on; \
-      the exit code is 2 then.
+      headers, a session and its sub-agents. Eval sets, which become case files: \
+      \(CaseFormat.allCases.map(\.rawValue).joined(separator: ", ")). What cannot be imported is reported \
+      and the others go on; the exit code is 2 then.
       """
         + Example.list([
           "import . --out imported": "logs of whatever is in this folder",
@@ -43,8 +44,8 @@ struct Import: ParsableCommand, Verb {
 
   private var format: ImportFormat? { arguments.first.flatMap(ImportFormat.init(rawValue:)) }
 
-  private var caseFormat: CaseImporter.Format? {
-    arguments.first.flatMap(CaseImporter.Format.init(rawValue:))
+  private var caseFormat: CaseFormat? {
+    arguments.first.flatMap(CaseFormat.init(rawValue:))
   }
 
   /// Whether eval sets are imported.
@@ -62,7 +63,7 @@ struct Import: ParsableCommand, Verb {
     guard format == nil, caseFormat == nil, let first = arguments.first, access(first, F_OK) != 0
     else { return }
     let formats =
-      ImportFormat.allCases.map(\.rawValue) + CaseImporter.Format.allCases.map(\.rawValue)
+      ImportFormat.allCases.map(\.rawValue) + CaseFormat.allCases.map(\.rawValue)
     let hint = Spelling.nearest(to: first, among: formats).map { " Did you mean “\($0)”?" } ?? ""
     throw ValidationError(
       "“\(Visible.line(first, width: 80))” is neither a format nor a file.\(hint) "
@@ -71,20 +72,46 @@ struct Import: ParsableCommand, Verb {
 
   func run() throws {
     if formats { return listFormats() }
-    var failures = 0
-    var imported = 0
     var table = ImportTable()
-    if let caseFormat { return try importCases(caseFormat) }
-    try Importer(format: format, output: out ?? "").run(paths: paths) { report in
-      if report.isImported { imported += 1 } else { failures += 1 }
-      table.take(report)
-      tell(report.json, report.line)
+    if caseFormat != nil {
+      importer.run(paths: paths) { tell($0, &table) }
+    } else {
+      try importTraces(&table)
     }
     if !json {
       for line in table.lines { Output.error(line) }
-      Output.error("\(imported) imported, \(failures) could not be.")
+      Output.error(table.sum)
     }
-    if failures > 0 || imported == 0 { throw ExitCode(2) }
+    if table.failures > 0 || table.isEmpty { throw ExitCode(2) }
+  }
+
+  private var importer: CaseImporter { CaseImporter(format: caseFormat, output: out ?? "") }
+
+  /// Imports traces, and without a format also the eval sets among them.
+  private func importTraces(_ table: inout ImportTable) throws {
+    try Importer(format: format, output: out ?? "").run(paths: paths) { report in
+      if format == nil, case .failed = report.outcome, report.format == nil {
+        let roots = paths.filter { report.source.hasPrefix($0) }
+        if let told = roots.lazy.compactMap({ importer.importIfEvalSet(report.source, below: $0) })
+          .first
+        {
+          return tell(told, &table)
+        }
+      }
+      table.take(report)
+      tell(report.json, report.line)
+    }
+    guard format == nil else { return }
+    for path in paths {
+      for file in CaseImporter.configurations(below: path) {
+        if let told = importer.importIfEvalSet(file, below: path) { tell(told, &table) }
+      }
+    }
+  }
+
+  private func tell(_ report: CaseImporter.Report, _ table: inout ImportTable) {
+    table.take(report)
+    tell(report.json, report.line)
   }
 
   private func tell(_ value: JSONValue, _ line: String) {
@@ -92,31 +119,18 @@ struct Import: ParsableCommand, Verb {
   }
 
   private func listFormats() {
-    for format in ImportFormat.allCases {
+    let all =
+      ImportFormat.allCases.map { ($0.rawValue, $0.summary) }
+      + CaseFormat.allCases.map { ($0.rawValue, $0.summary) }
+    for (name, summary) in all {
       if json {
         Output.json([
-          "format": .string(format.rawValue), "reads": .string(format.summary.reads),
-          "tells": .string(format.summary.tells),
+          "format": .string(name), "reads": .string(summary.reads), "tells": .string(summary.tells),
         ])
       } else {
-        Output.line("\(format.rawValue)\n    \(format.summary.reads)\n    \(format.summary.tells)")
+        Output.line("\(name)\n    \(summary.reads)\n    \(summary.tells)")
       }
     }
-  }
-
-  private func importCases(_ format: CaseImporter.Format) throws {
-    var (failures, cases) = (0, 0)
-    CaseImporter(format: format, output: out ?? "").run(paths: paths) { report in
-      cases += report.count
-      if report.error != nil { failures += 1 }
-      tell(report.json, report.line)
-    }
-    if !json {
-      Output.error(
-        "\(Figures.count(cases, "case")) imported, \(Figures.count(failures, "file")) could not be."
-      )
-    }
-    if failures > 0 || cases == 0 { throw ExitCode(2) }
   }
 }
 
@@ -131,24 +145,48 @@ private struct ImportTable {
 
   private var rows: [String: Row] = [:]
   private var sources: Set<String> = []
+  private var imported = 0
+  private var cases = 0
+  private(set) var failures = 0
+
+  /// Whether nothing at all came of it.
+  var isEmpty: Bool { imported == 0 && cases == 0 }
+
+  /// What it came to, in a line.
+  var sum: String {
+    let cases = cases == 0 ? "" : "\(Figures.count(cases, "case"))"
+    let runs = imported == 0 && !cases.isEmpty ? "" : "\(imported)"
+    return [runs, cases].filter { !$0.isEmpty }.joined(separator: " and ")
+      + " imported, \(failures) could not be."
+  }
 
   mutating func take(_ report: ImportReport) {
     sources.insert(report.source)
-    var row = rows[report.format?.rawValue ?? "unknown"] ?? Row()
+    let name = report.format?.rawValue ?? "unknown"
     switch report.outcome {
     case .imported(_, let counts):
-      row.runs += 1
-      row.calls += counts.toolCalls + counts.userToolCalls
-    case .failed(let error):
-      row.failures += 1
-      row.reason = row.reason ?? "\(error)"
+      imported += 1
+      rows[name, default: Row()].runs += 1
+      rows[name, default: Row()].calls += counts.toolCalls + counts.userToolCalls
+    case .failed(let error): fail(name, error)
     }
-    rows[report.format?.rawValue ?? "unknown"] = row
+  }
+
+  mutating func take(_ report: CaseImporter.Report) {
+    sources.insert(report.source)
+    cases += report.count
+    if let error = report.error { fail(report.format?.rawValue ?? "unknown", error) }
+  }
+
+  private mutating func fail(_ name: String, _ error: ImportError) {
+    failures += 1
+    rows[name, default: Row()].failures += 1
+    rows[name, default: Row()].reason = rows[name]?.reason ?? "\(error)"
   }
 
   /// The table, where there is more than one file to tell of.
   var lines: [String] {
-    guard sources.count > 1 else { return [] }
+    guard sources.count > 1, !rows.isEmpty else { return [] }
     func padded(_ text: String, _ width: Int) -> String {
       text + String(repeating: " ", count: max(1, width - text.count))
     }

@@ -82,6 +82,7 @@ extension HelpTopic {
     text: """
       - `agent-eval import FILES --out FOLDER` turns traces of other tools into run logs; the format is told by what \
       stands in each file, `import --formats` lists them.
+      - Eval sets of ADK, promptfoo, BFCL and Inspect become case files.
       - `agent-eval inspect FILES` looks at them without keeping anything, `agent-eval run CASES --on FILES` judges \
       them.
       - What a source does not hold is named as not recorded, never invented: checks on it are unverifiable.

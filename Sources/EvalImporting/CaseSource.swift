@@ -1,0 +1,61 @@
+import AgentTrace
+import EvalLoading
+import FilePaths
+import TraceImporting
+
+/// A file of an eval set, parsed.
+struct CaseSource {
+  /// The path to open it by.
+  var path: String
+  /// Its place below the path that was named.
+  var name: String
+  /// What stands in it; of a file of lines or rows, the array of them.
+  var value: JSONValue
+  /// Whether it is a table, whose cells are texts.
+  var isTable = false
+
+  /// Reads a file: JSON, JSON Lines, YAML or CSV, by the ending of its name.
+  ///
+  /// - Throws: ``ImportError`` where it cannot be read, or is none of them.
+  init(_ file: SourceFiles.File) throws(ImportError) {
+    (path, name) = (file.path, file.relativePath)
+    let ending = name.lowercased()
+    if ending.hasSuffix(".yaml") || ending.hasSuffix(".yml") {
+      let loaded = WrittenValue.load(path)
+      guard let value = loaded.value else {
+        throw ImportError(.notYAML(loaded.diagnostics.first.map { "\($0)" } ?? "nothing in it"))
+      }
+      self.value = value
+    } else if ending.hasSuffix(".csv") {
+      value = try CommaSeparated.rows(of: try SourceFiles.read(path))
+      isTable = true
+    } else {
+      value = try SourceFiles.value(of: try SourceFiles.read(path), named: name)
+    }
+  }
+
+  /// The file that stands beside this one, or below its folder; `nil` where there is none.
+  ///
+  /// Names in a file of others do not lead out of its folder.
+  ///
+  /// - Throws: ``ImportError`` where the name leads elsewhere, or the file cannot be read.
+  func beside(_ relative: String) throws(ImportError) -> CaseSource? {
+    let parts = relative.split(separator: "/", omittingEmptySubsequences: false)
+    guard !relative.hasPrefix("/"), !parts.contains("..") else {
+      throw ImportError(.unsupported("files outside its folder (\(relative))"))
+    }
+    let place = Self.folder(of: path) + relative
+    guard let status = fileStatus(place), !status.isFolder else { return nil }
+    return try CaseSource(
+      SourceFiles.File(path: place, relativePath: Self.folder(of: name) + relative))
+  }
+
+  /// The name without its folders.
+  var lastComponent: String { name.split(separator: "/").last.map(String.init) ?? name }
+
+  /// The folder of a path with a slash behind it; nothing where the path has none.
+  static func folder(of path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
+    return String(path[...slash])
+  }
+}

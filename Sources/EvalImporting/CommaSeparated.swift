@@ -1,0 +1,64 @@
+import AgentTrace
+import TraceImporting
+
+/// Tables as spreadsheets write them (RFC 4180): the first row names the columns.
+enum CommaSeparated {
+  /// The rows, each an object of texts.
+  ///
+  /// - Throws: ``ImportError`` where a quote is not closed, or a row has more cells than there are columns.
+  static func rows(of bytes: [UInt8]) throws(ImportError) -> JSONValue {
+    let mark: [UInt8] = [0xef, 0xbb, 0xbf]
+    var records = try records(of: bytes.starts(with: mark) ? bytes.dropFirst(3) : bytes[...])
+    records.removeAll { $0 == [""] }
+    guard let columns = records.first else { return [] }
+    var rows: [JSONValue] = []
+    for (index, record) in records.dropFirst().enumerated() {
+      guard record.count <= columns.count else {
+        throw ImportError(
+          .wrongShape(expected: "at most \(columns.count) cells"),
+          at: JSONPointer(tokens: [String(index)]))
+      }
+      var row = JSONObject()
+      for (column, cell) in zip(columns, record) where !cell.isEmpty { row[column] = .string(cell) }
+      rows.append(.object(row))
+    }
+    return .array(rows)
+  }
+
+  private static func records(of bytes: ArraySlice<UInt8>) throws(ImportError) -> [[String]] {
+    var records: [[String]] = []
+    var (record, cell): ([String], [UInt8]) = ([], [])
+    var isQuoted = false
+    var index = bytes.startIndex
+    func closed(_ cell: [UInt8]) -> String { String(decoding: cell, as: UTF8.self) }
+    while index < bytes.endIndex {
+      let byte = bytes[index]
+      index += 1
+      if isQuoted {
+        let isDoubled = byte == quote && index < bytes.endIndex && bytes[index] == quote
+        if isDoubled { index += 1 }
+        if byte == quote, !isDoubled { isQuoted = false } else { cell.append(byte) }
+        continue
+      }
+      switch byte {
+      case quote where cell.isEmpty: isQuoted = true
+      case UInt8(ascii: ","):
+        record.append(closed(cell))
+        cell = []
+      case UInt8(ascii: "\r") where index < bytes.endIndex && bytes[index] == UInt8(ascii: "\n"):
+        break
+      case UInt8(ascii: "\n"):
+        records.append(record + [closed(cell)])
+        (record, cell) = ([], [])
+      default: cell.append(byte)
+      }
+    }
+    guard !isQuoted else {
+      throw ImportError(.wrongShape(expected: "a quote that closes the last"))
+    }
+    if !record.isEmpty || !cell.isEmpty { records.append(record + [closed(cell)]) }
+    return records
+  }
+
+  private static let quote = UInt8(ascii: "\"")
+}

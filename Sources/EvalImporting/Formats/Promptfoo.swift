@@ -1,0 +1,127 @@
+import AgentTrace
+import TraceImporting
+
+/// Configurations of promptfoo: tests with variables and assertions, each put into each prompt.
+///
+/// Assertions that this language has words for become expectations, each by itself; the others are named, and kept in the
+/// notes. A test that passes by a score and not by its assertions is left out, as is one with no assertion that has a counterpart.
+/// (promptfoo/promptfoo, src/types/index.ts, src/assertions/.)
+enum Promptfoo: CaseAdapter {
+  static let summary = FormatSummary(
+    reads: "Configurations of promptfoo (promptfooconfig.yaml), with tests in files beside them.",
+    tells:
+      "A case for each test, prompt and choice of variables. Assertions of models and programs are kept as notes."
+  )
+
+  static func recognizes(_ source: CaseSource) -> Bool {
+    let value = source.value
+    return value["tests"] != nil && (value["prompts"] != nil || value["providers"] != nil)
+  }
+
+  /// More cases than these come of no configuration that somebody wrote.
+  private static let casesLimit = 10_000
+
+  static func cases(in source: CaseSource) throws(ImportError) -> CaseSet {
+    guard recognizes(source) else {
+      throw ImportError(.wrongShape(expected: "tests, and prompts or providers"))
+    }
+    var set = CaseSet()
+    if let scenarios = source.value["scenarios"], scenarios != [] {
+      set.left.append("/scenarios: not supported by any importer yet")
+    }
+    let references = References(root: source.value)
+    let shared = references.resolved(source.value["defaultTest"] ?? [:])
+    if shared.stringValue != nil {
+      throw ImportError(
+        .unsupported("a defaultTest in another file"), at: JSONPointer(tokens: ["defaultTest"]))
+    }
+    let prompts = prompts(of: source.value["prompts"])
+    for (place, test) in try tests(of: source, references) {
+      let test = PromptfooTest(references.resolved(test), shared: shared, references)
+      if let reason = test.reasonToLeave {
+        set.left.append("\(place): \(reason)")
+        continue
+      }
+      for prompt in prompts {
+        for variables in try test.choices(limit: casesLimit, at: place) {
+          add(test.made(prompt: prompt, variables), at: place, to: &set)
+          guard set.cases.count + set.left.count <= casesLimit else {
+            throw ImportError(.wrongShape(expected: "at most \(casesLimit) cases"))
+          }
+        }
+      }
+    }
+    return set
+  }
+
+  private static func add(_ made: ImportedCase, at place: String, to set: inout CaseSet) {
+    if made.expected.isEmpty {
+      let kinds = made.notConverted.joined(separator: ", ")
+      set.left.append(
+        "\(place): none of its assertions has a counterpart\(kinds.isEmpty ? "" : " (\(kinds))")")
+    } else {
+      set.cases.append(made)
+    }
+  }
+
+  /// The prompts that are texts; one that is not known where there is none, so that tests are not lost with their prompts.
+  private static func prompts(of value: JSONValue?) -> [String?] {
+    let all = value?.arrayValue ?? value.map { [$0] } ?? []
+    let texts = all.map { prompt -> String? in
+      let text = prompt.stringValue ?? prompt["raw"]?.stringValue
+      return text.flatMap { $0.hasPrefix("file://") ? nil : $0 }
+    }
+    // Prompts in files differ in nothing that is known here.
+    let known = texts.filter { $0 != nil }
+    return known.isEmpty ? [nil] : known
+  }
+
+  /// The tests, with their places: those that stand there, and those of files beside the configuration.
+  private static func tests(
+    of source: CaseSource, _ references: References
+  ) throws(ImportError) -> [(String, JSONValue)] {
+    let value = references.resolved(source.value["tests"] ?? [])
+    let list = value.arrayValue ?? [value]
+    var found: [(String, JSONValue)] = []
+    for (index, test) in list.enumerated() {
+      guard let name = test.stringValue ?? test["path"]?.stringValue else {
+        guard test.objectValue != nil else {
+          throw ImportError(
+            .wrongShape(expected: "a test, or the name of a file"),
+            at: JSONPointer(tokens: ["tests", String(index)]))
+        }
+        found.append(("/tests/\(index)", test))
+        continue
+      }
+      let file = name.hasPrefix("file://") ? String(name.dropFirst(7)) : name
+      let isRead = [".yaml", ".yml", ".json", ".jsonl"].contains(where: file.lowercased().hasSuffix)
+      guard isRead, !file.contains("*"), let tests = try source.beside(file) else {
+        throw ImportError(
+          .unsupported("tests of \(file)"), at: JSONPointer(tokens: ["tests", String(index)]))
+      }
+      for (place, test) in try objects(
+        tests.value.arrayValue == nil ? [tests.value] : tests.value, at: JSONPointer())
+      {
+        found.append(("\(file)\(place)", test))
+      }
+    }
+    return found
+  }
+
+  /// Values that stand in one place and are named in others, as `$ref: '#/assertionTemplates/polite'`.
+  struct References {
+    var root: JSONValue
+
+    /// The value that is meant: itself, or what it names; keys beside the name count for more.
+    func resolved(_ value: JSONValue) -> JSONValue {
+      guard let name = value["$ref"]?.stringValue, name.hasPrefix("#/") else { return value }
+      var target: JSONValue? = root
+      for key in name.dropFirst(2).split(separator: "/") { target = target?[String(key)] }
+      guard case .object(var object)? = target else { return value }
+      for member in value.objectValue ?? [:] where member.key != "$ref" {
+        object[member.key] = member.value
+      }
+      return .object(object)
+    }
+  }
+}
