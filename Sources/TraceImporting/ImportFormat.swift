@@ -55,6 +55,10 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   case atif
   /// Sessions of Google's Agent Development Kit.
   case adk = "adk-session"
+  /// Sessions of Anthropic's managed agents.
+  case managedAgents = "managed-agents"
+  /// Prompts as Google's AI Studio keeps them.
+  case aiStudio = "ai-studio"
   /// Sessions of Claude Code.
   case claudeCode = "claude-code"
   /// Rollouts of Codex, and what it prints.
@@ -110,6 +114,8 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
     case .messages: MessageLists.self
     case .atif: Atif.self
     case .adk: AdkSessions.self
+    case .managedAgents: ManagedAgents.self
+    case .aiStudio: AIStudio.self
     case .claudeCode: ClaudeCode.self
     case .codex: Codex.self
     case .geminiCli: GeminiCli.self
@@ -133,7 +139,8 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   static let guessingOrder: [ImportFormat] = [
     .tau2, .agentDojo, .otlp, .inspect, .mlflow, .langSmith, .openAIAgents, .braintrust, .opik,
     .weave, .datadog, .helicone, .posthog, .batch, .langfuse, .jaeger,
-    .cursor, .claudeAi, .libreChat, .copilot, .droid, .grok, .kimi, .openCode, .chatgpt, .cline,
+    .cursor, .claudeAi, .libreChat, .managedAgents, .aiStudio, .copilot, .droid, .grok, .kimi,
+    .openCode, .chatgpt, .cline,
     .phoenix, .atof, .atif, .adk, .sweAgent, .geminiCli, .claudeCode, .codex, .pi, .openHands,
     .messages, .openAIMessages,
   ]

@@ -165,6 +165,15 @@ enum PartReader {
 
   // MARK: By key
 
+  /// How code that Google's servers ran ended, by Gemini's word for it.
+  private static func status(ofCode result: JSONValue) -> GraphResult.Status {
+    switch result["outcome"]?.stringValue {
+    case "OUTCOME_OK": .ok
+    case "OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED": .error
+    default: .returned
+    }
+  }
+
   private static func takeKeyed(
     _ object: JSONObject, _ part: JSONValue, at pointer: JSONPointer,
     into message: inout ReadMessage
@@ -197,7 +206,8 @@ enum PartReader {
       guard let result = object[key] else { continue }
       message.results.append(
         GraphResult(
-          tool: "code_execution", data: .there(result), status: .returned, pointer: pointer))
+          tool: "code_execution", data: .there(result), status: status(ofCode: result),
+          pointer: pointer))
       return true
     }
     let keys = Set(object.filter { !$0.value.saysNothing }.map(\.key))
