@@ -159,7 +159,7 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   /// The first format whose shape a file has; `nil` where it is none that is known.
   static func guess(_ document: SourceDocument) -> ImportFormat? {
     let format = guessingOrder.first { $0.adapter.recognizes(document) }
-    return document.holdsCases(for: format) ? nil : format
+    return document.holdsCases(for: format) || document.holdsSamples(for: format) ? nil : format
   }
 }
 

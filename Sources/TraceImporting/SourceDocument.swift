@@ -88,6 +88,32 @@ enum SourceDocument {
 
   private static let runKeys = ["history", "messages", "output", "traj", "trajectory"]
 
+  /// Whether it holds samples of a dataset: what to ask, and what the answer is held against, with nothing that was
+  /// answered. Their `input` has the shape of a message, and is no run.
+  func holdsSamples(for format: ImportFormat?) -> Bool {
+    guard [nil, .messages, .openAIMessages].contains(format) else { return false }
+    return SourceLines.begin(self) { value in
+      guard let object = value.objectValue, object["target"]?.saysNothing == false,
+        let input = object["input"], !input.saysNothing
+      else { return false }
+      // What was answered may stand there, too.
+      let speakers = (input.arrayValue ?? []).compactMap { $0["role"]?.stringValue }
+      guard speakers.allSatisfy({ ["system", "developer", "user"].contains($0) }) else {
+        return false
+      }
+      return !object.contains { member in
+        !member.value.saysNothing
+          && Self.answerKeys.contains { member.key.lowercased().contains($0) }
+      }
+    }
+  }
+
+  /// What keys hold under which an answer may stand.
+  private static let answerKeys = [
+    "answer", "completion", "generation", "history", "messages", "output", "prediction", "reply",
+    "response", "result", "tool", "traj",
+  ]
+
   private static func unpacked(
     _ bytes: [UInt8], name: String
   ) throws(ImportError) -> SourceDocument {

@@ -229,6 +229,13 @@ struct ForeignEvalSetTests {
       {"input": [{"role": "system", "content": "s"}, {"role": "user", "content": "Choose"}], "target": ["A", "B"], "choices": ["x", "y"]}
       {"input": "No target", "target": ""}
       """#)
+    // One that holds an answer is a run.
+    try folder.write("run.jsonl", #"{"input": "Capital?", "target": "Rome", "output": "Rome"}"#)
+    let runs = try await Binary.run(
+      ["import", "run.jsonl", "--out", "out", "--json"], in: folder.path
+    )
+    .jsonLines()
+    #expect(runs[0]["log"] != nil)
     try folder.write("b.csv", "id,input,target\r\n1,\"Say \"\"hi\"\",\nplease\",Hi\r\n2,Say,5\r\n")
     let told = try await Binary.run(
       ["import", "a.jsonl", "b.csv", "--out", "out", "--json"], in: folder.path
