@@ -82,24 +82,35 @@ public struct CaseImporter: Sendable {
         report(Report(source: path, error: error))
         continue
       }
-      for file in files where !isReadWithAnother(file) { report(imported(file)) }
+      let isNamed = files.map(\.path) == [path]
+      for file in files where isNamed || !isReadWithAnother(file) { report(imported(file)) }
     }
+  }
+
+  /// What a file that is no trace may be.
+  public enum Finding: Sendable, Hashable {
+    /// It has the shape of no eval set.
+    case noEvalSet
+    /// It is read with another one, which lies beside it.
+    case readWithAnother
+    /// What became of it.
+    case imported(Report)
   }
 
   /// Imports a file that is no trace, where it is an eval set.
   ///
   /// - Parameter root: the path that was named: the file, or a folder above it.
-  /// - Returns: what became of it; `nil` where it has the shape of no eval set.
-  public func importIfEvalSet(_ path: String, below root: String) -> Report? {
+  public func importIfEvalSet(_ path: String, below root: String) -> Finding {
     let below = SourceFiles.joined(root, "")
+    let isBelow = path.hasPrefix(below)
     let name =
-      path.hasPrefix(below)
-      ? String(path.dropFirst(below.count)) : SourceFiles.lastComponent(of: path)
+      isBelow ? String(path.dropFirst(below.count)) : SourceFiles.lastComponent(of: path)
     let file = SourceFiles.File(path: path, relativePath: name)
     guard let source = try? CaseSource(file), let format = CaseFormat.guess(source) else {
-      return nil
+      return .noEvalSet
     }
-    return imported(file, source, as: format)
+    if isBelow, isReadWithAnother(file) { return .readWithAnother }
+    return .imported(imported(file, source, as: format))
   }
 
   /// What names of eval sets end in, beside what those of traces do.

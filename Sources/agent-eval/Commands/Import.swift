@@ -90,12 +90,16 @@ struct Import: ParsableCommand, Verb {
   /// Imports traces, and without a format also the eval sets among them.
   private func importTraces(_ table: inout ImportTable) throws {
     try Importer(format: format, output: out ?? "").run(paths: paths) { report in
-      if format == nil, case .failed = report.outcome, report.format == nil {
-        let roots = paths.filter { report.source.hasPrefix($0) }
-        if let told = roots.lazy.compactMap({ importer.importIfEvalSet(report.source, below: $0) })
-          .first
-        {
-          return tell(told, &table)
+      if format == nil, case .failed(let error) = report.outcome, report.format == nil,
+        let root = paths.first(where: { report.source.hasPrefix($0) })
+      {
+        if error.code == .nothingToImport, !CaseImporter.configurations(below: root).isEmpty {
+          return
+        }
+        switch importer.importIfEvalSet(report.source, below: root) {
+        case .noEvalSet: break
+        case .readWithAnother: return
+        case .imported(let told): return tell(told, &table)
         }
       }
       table.take(report)
@@ -104,7 +108,9 @@ struct Import: ParsableCommand, Verb {
     guard format == nil else { return }
     for path in paths {
       for file in CaseImporter.configurations(below: path) {
-        if let told = importer.importIfEvalSet(file, below: path) { tell(told, &table) }
+        if case .imported(let told) = importer.importIfEvalSet(file, below: path) {
+          tell(told, &table)
+        }
       }
     }
   }
