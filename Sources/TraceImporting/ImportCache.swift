@@ -60,7 +60,9 @@ public struct ImportCache: Sendable {
       return found(
         Run(source: path, name: name, log: .failure(Fault(description: "\(error)"))))
     }
-    for group in SourceGroup.groups(of: files, below: path) {
+    var groups = SourceGroup.groups(of: files, below: path)
+    BatchFiles.join(&groups)
+    for group in groups where !group.files.isEmpty {
       do throws(Fault) {
         for run in try runs(of: group) { found(run) }
       } catch {

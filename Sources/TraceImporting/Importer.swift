@@ -36,13 +36,16 @@ public struct Importer: Sendable {
         found.append((path, first..<first, error))
       }
     }
+    if format == nil || format == .batch { BatchFiles.join(&groups) }
     SourceNames.tellApart(
       &groups, roots: found.flatMap { Array(repeating: $0.path, count: $0.groups.count) })
     for (path, places, error) in found {
       if let error {
         try report(ImportReport(source: path, index: nil, outcome: .failed(error)))
       }
-      for group in groups[places] { try importGroup(group, report: report) }
+      for group in groups[places] where !group.files.isEmpty {
+        try importGroup(group, report: report)
+      }
     }
   }
 

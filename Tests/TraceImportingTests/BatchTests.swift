@@ -60,7 +60,8 @@ struct BatchTests {
       Self.answer("a", Self.completion(#"{"role":"assistant","content":"hi"}"#, "stop")),
     ])
     #expect(file.data(.decision).first?["calls"]?[0]?["name"] == "wipe")
-    #expect(file.data(.runStarted).first?["source"]?["unread"] == ["/1"])
+    // What was asked is not there either.
+    #expect(file.data(.runStarted).first?["source"]?["unread"] == ["/0", "/1"])
   }
 
   @Test(
@@ -91,14 +92,124 @@ struct BatchTests {
       ),
       (#"{"custom_id":"a","result":{"type":"expired"}}"#, "model_failure error"),
       (#"{"custom_id":"a","result":{"type":"canceled"}}"#, "cancelled error"),
+      (
+        #"{"custom_id":"a","response":null,"error":{"code":"batch_cancelled","message":"no"}}"#,
+        "cancelled error"
+      ),
       (request("a"), nil),
     ] as [(String, String?)])
   func endings(_ line: String, _ stop: String?) throws {
     let file = try Self.imported([line])
     #expect(file.errors.isEmpty, "\(file.errors)")
     #expect(file.stop == stop)
-    // Of a request alone nobody knows what came of it.
-    let isRequest = line == Self.request("a")
-    #expect((file.data(.runStarted).first?["recorded"]?["calls"] == "partial") == isRequest)
+    // Of a request alone nobody knows what came of it, of an answer alone what was called before.
+    let started = file.data(.runStarted).first
+    #expect(started?["recorded"]?["calls"] == "partial")
+    #expect(started?["source"]?["missing"]?.arrayValue?.count == 1)
+  }
+
+  // MARK: Requests and answers in files of their own
+
+  private static let said = completion(#"{"role":"assistant","content":"hi"}"#, "stop")
+
+  /// What an import of files makes: its reports, and the data of each run's beginning.
+  private static func imported(
+    _ files: [(name: String, lines: [String])], naming paths: [String]
+  ) throws -> (reports: [ImportReport], logs: [[Event]]) {
+    let folder = try TemporaryFolder()
+    for file in files { try folder.write(file.name, file.lines.joined(separator: "\n")) }
+    var reports: [ImportReport] = []
+    try Importer(format: nil, output: "\(folder.path)/out").run(
+      paths: paths.map { "\(folder.path)/\($0)" }
+    ) { reports.append($0) }
+    var logs: [[Event]] = []
+    for case .imported(let log, _) in reports.map(\.outcome) {
+      logs.append(try ImportedFile.events(of: log))
+    }
+    return (reports, logs)
+  }
+
+  private static func isWhole(_ log: [Event]) -> Bool {
+    log.first?.data["recorded"]?["calls"] == nil && log.contains { $0.type == .modelResult }
+      && log.first?.data["input"] == "q"
+  }
+
+  @Test(
+    "files of requests and of what came of them are one source, in a folder and in one call",
+    arguments: [
+      ["in"], ["in/out.jsonl", "in/requests.jsonl", "in/errors.jsonl"],
+      ["in/requests.jsonl", "in/errors.jsonl", "in/out.jsonl"],
+    ])
+  func joined(_ paths: [String]) throws {
+    let (reports, logs) = try Self.imported(
+      [
+        ("in/requests.jsonl", [Self.request("a"), Self.request("b"), Self.request("c")]),
+        ("in/out.jsonl", [Self.answer("c", Self.said), Self.answer("a", Self.call)]),
+        ("in/errors.jsonl", [Self.answer("b", #"{"error":{"message":"no"}}"#, status: 400)]),
+      ], naming: paths)
+    #expect(reports.map(\.index) == [0, 1, 2])
+    #expect(reports.allSatisfy { $0.source.hasSuffix("in/requests.jsonl") })
+    #expect(logs.count == 3 && logs.allSatisfy(Self.isWhole))
+    #expect(
+      logs.map { $0.last { $0.type == .stop }?.data["reason"] } == [
+        nil, "model_failure", "success",
+      ])
+    let decision = logs.first?.first { $0.type == .decision }
+    #expect(decision?.data["calls"]?[0]?["name"] == "wipe")
+  }
+
+  @Test("a request that no file answers is told so beside those that are answered")
+  func unanswered() throws {
+    let (_, logs) = try Self.imported(
+      [
+        ("in/requests.jsonl", [Self.request("a"), Self.request("b")]),
+        ("in/out.jsonl", [Self.answer("a", Self.said)]),
+      ], naming: ["in"])
+    #expect(logs.map(Self.isWhole) == [true, false])
+    #expect(logs.last?.first?.data["recorded"]?["calls"] == "partial")
+  }
+
+  @Test(
+    "where nobody knows which file answers which, none is taken for the other's answer",
+    arguments: [
+      // Two batches, each with requests of the same names.
+      [
+        ("in/1.jsonl", [request("a")]), ("in/2.jsonl", [request("a")]),
+        ("in/3.jsonl", [answer("a", said)]),
+      ],
+      // One that was sent twice.
+      [
+        ("in/1.jsonl", [request("a")]), ("in/2.jsonl", [answer("a", said)]),
+        ("in/3.jsonl", [answer("a", call)]),
+      ],
+      // An answer that nobody asked for.
+      [
+        ("in/1.jsonl", [request("a")]),
+        ("in/2.jsonl", [answer("a", said), answer("b", said)]),
+      ],
+      // Another interface's.
+      [
+        ("in/1.jsonl", [request("a")]),
+        ("in/2.jsonl", [#"{"custom_id":"a","result":{"type":"expired"}}"#]),
+      ],
+    ])
+  func unsure(_ files: [(String, [String])]) throws {
+    let (reports, logs) = try Self.imported(
+      files.map { (name: $0.0, lines: $0.1) }, naming: ["in"])
+    #expect(Set(reports.map(\.source)).count == files.count)
+    #expect(logs.allSatisfy { $0.first?.data["recorded"]?["calls"] == "partial" })
+  }
+
+  @Test("batches that number their requests alike are told apart by their folders")
+  func folders() throws {
+    let (reports, logs) = try Self.imported(
+      [
+        ("in/x/requests.jsonl", [Self.request("1")]),
+        ("in/x/out.jsonl", [Self.answer("1", Self.said)]),
+        ("in/y/requests.jsonl", [Self.request("1")]),
+        ("in/y/out.jsonl", [Self.answer("1", Self.call)]),
+      ], naming: ["in"])
+    #expect(reports.count == 2 && logs.allSatisfy(Self.isWhole))
+    #expect(logs.map { $0.contains { $0.type == .stop } } == [true, false])
   }
 }

@@ -7,11 +7,12 @@ import AgentTrace
 /// Shapes: https://platform.openai.com/docs/guides/batch,
 /// https://docs.anthropic.com/en/api/retrieving-message-batch-results
 ///
-/// A request and what came of it, told apart by `custom_id`, are one run of one model's call.
+/// A request and what came of it, told apart by `custom_id`, are one run of one model's call; ``BatchFiles`` puts together
+/// the files in which they stand.
 enum Batches: FormatAdapter {
   static let summary = FormatSummary(
     reads: "requests of OpenAI's and Anthropic's batches, and what came of them",
-    tells: "calls, usage, failures; requests only where they stand in the same file")
+    tells: "calls, usage, failures; requests where they are imported in the same call or folder")
 
   private static let keys = ["requests", "data"]
   /// What a line may hold.
@@ -55,11 +56,12 @@ enum Batches: FormatAdapter {
   static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
     try check(document, expecting: "lines with a `custom_id`, and a request or what came of it")
     let lines = SourceLines(document, keys: keys)
-    var order: [String] = []
-    var groups: [String: [(pointer: JSONPointer, value: JSONValue)]] = [:]
+    var order: [[UInt8]] = []
+    var groups: [[UInt8]: [(pointer: JSONPointer, value: JSONValue)]] = [:]
     for (index, line) in lines.values.enumerated() where !line.value.saysNothing {
       // What names no request is told by itself.
-      let name = line.value["custom_id"]?.stringValue.map { "id \($0)" } ?? "line \(index)"
+      let id = line.value["custom_id"]?.stringValue
+      let name = Array((id.map { "id \($0)" } ?? "line \(index)").utf8)
       if groups[name] == nil { order.append(name) }
       groups[name, default: []].append(line)
     }
@@ -72,11 +74,30 @@ enum Batches: FormatAdapter {
     }
   }
 
+  /// What lines of a batch are called by, each with its interface before it.
+  struct Names {
+    var requests: Set<[UInt8]> = []
+    var answers: Set<[UInt8]> = []
+  }
+
+  /// What is asked for in a document, and what is answered.
+  static func names(in document: SourceDocument) -> Names {
+    var names = Names()
+    for (_, line) in SourceLines(document, keys: keys).values {
+      guard let id = line["custom_id"]?.stringValue else { continue }
+      let (request, answer) = (request(in: line), answer(in: line))
+      if let request { names.requests.insert(Array("\(request.key == "params") \(id)".utf8)) }
+      if let answer { names.answers.insert(Array("\(answer.key == "result") \(id)".utf8)) }
+    }
+    return names
+  }
+
   private static func graph(
     of lines: [(pointer: JSONPointer, value: JSONValue)]
   ) throws(ImportError) -> CallGraph {
     var graph = CallGraph(format: .batch)
     var seen: Set<JSONValue> = []
+    var isAsked = false
     var answers: [(pointer: JSONPointer, value: JSONValue, answer: Place)] = []
     for (pointer, line) in lines where seen.insert(line).inserted {
       guard isLine(line), let object = line.objectValue else {
@@ -87,7 +108,8 @@ enum Batches: FormatAdapter {
       if let (key, body) = request(in: line) {
         let asked = try MessageLists.run(body, at: pointer.appending(key))
         // Of two requests of one name nobody knows which was answered.
-        if !graph.items.isEmpty { graph.unread.append(pointer.appending(key)) }
+        if isAsked { graph.unread.append(pointer.appending(key)) }
+        isAsked = true
         graph.take(asked)
         graph.modelName = body["model"]?.stringValue
       }
@@ -97,8 +119,10 @@ enum Batches: FormatAdapter {
       if number > 0 { graph.unread.append(entry.pointer) }
       try take(entry.answer, of: entry.value, at: entry.pointer, into: &graph)
     }
-    // What came of it stands in another file.
-    if answers.isEmpty { graph.mayGoOn = true }
+    // The other half stands elsewhere: calls that were made before, or those that were asked for.
+    if let place = lines.first?.pointer, answers.isEmpty || !isAsked {
+      graph.missing.append(answers.isEmpty ? .answer(at: place) : .request(at: place))
+    }
     guard !graph.items.isEmpty else { throw ImportError(.noMessages, at: lines.first?.pointer) }
     return graph
   }
@@ -116,7 +140,7 @@ enum Batches: FormatAdapter {
       reply.error = error
       graph.items.append(.reply(reply))
       graph.ending = ParsedEnding(
-        reason: word == "canceled" ? .cancelled : .modelFailure, detail: StopDetail.error,
+        reason: cancelled.contains(word) ? .cancelled : .modelFailure, detail: StopDetail.error,
         field: place)
       return
     }
@@ -130,6 +154,9 @@ enum Batches: FormatAdapter {
     graph.modelName = graph.firstModel ?? graph.modelName
   }
 
+  /// The words of a result and of an error for a batch that was cancelled before it came to a request.
+  private static let cancelled: Set<String> = ["canceled", "batch_cancelled"]
+
   /// The word for what became of a request that was not answered, and what is said of it.
   private static func failure(_ answer: Place, of line: JSONValue) -> (String, String)? {
     let value = answer.value
@@ -141,7 +168,8 @@ enum Batches: FormatAdapter {
     guard error != nil || status >= 400 || !["", "succeeded"].contains(word) else { return nil }
     let message = error?["message"] ?? error?["error"]?["message"]
     return (
-      word, (message ?? error)?.stringValue ?? error?.description ?? "\(word) status \(status)"
+      word.isEmpty ? error?["code"]?.stringValue ?? "" : word,
+      (message ?? error)?.stringValue ?? error?.description ?? "\(word) status \(status)"
     )
   }
 }

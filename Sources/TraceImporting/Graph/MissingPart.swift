@@ -35,6 +35,17 @@ struct MissingPart: Hashable {
     MissingPart(pointer, "the line \(id), from which the session goes on, is not in the source")
   }
 
+  /// What a model was asked, where only what it answered is there.
+  static func request(at pointer: JSONPointer) -> MissingPart {
+    MissingPart(
+      pointer, "the request, and what was said and called before it, is not in the source")
+  }
+
+  /// What a model answered, where only what it was asked is there.
+  static func answer(at pointer: JSONPointer) -> MissingPart {
+    MissingPart(pointer, "what came of the request is not in the source")
+  }
+
   /// What a sub-agent did.
   static func subAgent(_ name: String, at pointer: JSONPointer) -> MissingPart {
     let agent = name.isEmpty ? "a sub-agent" : "the sub-agent \(name)"

@@ -34,7 +34,7 @@ enum SourceNames {
   private static func sharedPlaces(of groups: [SourceGroup]) -> [[Int]] {
     var byPlace: [[UInt8]: [Int]] = [:]
     var order: [[UInt8]] = []
-    for (index, group) in groups.enumerated() {
+    for (index, group) in groups.enumerated() where !group.files.isEmpty {
       let place = Array(OutputFolder(path: "").log(of: group, index: nil).utf8)
       if byPlace[place] == nil { order.append(place) }
       byPlace[place, default: []].append(index)
