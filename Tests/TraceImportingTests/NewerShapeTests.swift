@@ -122,4 +122,21 @@ struct NewerShapeTests {
       #expect(file.stop == nil)
     }
   }
+
+  @Test(
+    "messages of Microsoft's frameworks are read with their calls, whatever came of those",
+    arguments: [
+      #"{"messages":[{"content_type":"message","role":"user","items":[{"content_type":"text","text":"hi"}]},{"content_type":"message","role":"assistant","finish_reason":"tool_calls","items":[{"metadata":{},"content_type":"function_call","id":"c","name":"Trip-look_up","function_name":"look_up","plugin_name":"Trip","arguments":"{\"a\":1}"}]},{"content_type":"message","role":"tool","items":[{"metadata":{"arguments":{"a":1}},"content_type":"function_result","id":"c","result":"r","name":"Trip-look_up","function_name":"look_up","plugin_name":"Trip"}]},{"content_type":"message","role":"assistant","finish_reason":"stop","items":[{"content_type":"text","text":"done"}]}]}"#,
+      #"{"type":"agent_response","messages":[{"type":"message","role":"user","contents":[{"type":"text","text":"hi"}]},{"type":"message","role":"assistant","contents":[{"type":"function_call","id":"x","call_id":"c","name":"Trip-look_up","arguments":"{\"a\":1}","additional_properties":{}}]},{"type":"message","role":"tool","contents":[{"type":"function_result","id":"x","call_id":"c","result":"no","exception":"ValueError","items":[{"type":"text","text":"no"}]}]},{"type":"message","role":"assistant","author_name":"a","contents":[{"type":"text","text":"done"}]}]}"#,
+    ])
+  func microsoft(text: String) throws {
+    let file = try ImportedFile(text)
+    #expect(file.data(.decision).map { $0["kind"] } == ["tool", "answer"], "\(file.errors)")
+    let call = file.data(.decision).first?["calls"]?[0]
+    #expect(call?["name"] == "Trip-look_up" && call?["input"] == ["a": 1])
+    let hasFailed = text.contains("exception")
+    #expect(file.data(.toolResult).map { $0["status"] } == [hasFailed ? "error" : "returned"])
+    #expect(file.stop == "success final_answer")
+    #expect(try Self.recorded(file, "calls") == nil)
+  }
 }

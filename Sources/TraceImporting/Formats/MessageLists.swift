@@ -96,7 +96,7 @@ enum MessageLists: FormatAdapter {
   private static func isForeignMessage(_ value: JSONValue) -> Bool {
     guard let object = value.objectValue else { return false }
     if let role = object["role"]?.stringValue {
-      if object["type"] == "message" { return true }
+      if object["type"] == "message" || MessageReader.isOfKernel(object) { return true }
       if foreignRoles.contains(role) || object["parts"]?.arrayValue != nil { return true }
       if MessageReader.isSplit(object) { return true }
       return object["content"]?.arrayValue?.contains(where: isForeignBlock) ?? false

@@ -252,7 +252,9 @@ enum ResponsesItems {
     case "message":
       // Anthropic's messages say the same of themselves; what a reply took stands in no item.
       guard let role = object["role"]?.stringValue, MessageReader.role(role) == .assistant,
-        object["usage"] == nil, object["stop_reason"] == nil, object["model"] == nil
+        object["usage"] == nil, object["stop_reason"] == nil, object["model"] == nil,
+        // Microsoft's Agent Framework has its parts there.
+        object["contents"] == nil
       else { return nil }
       let place = pointer.appending("content")
       item.isUnfinished = object["status"]?.stringValue.map(unfinished.contains) ?? false

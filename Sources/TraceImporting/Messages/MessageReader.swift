@@ -170,13 +170,13 @@ enum MessageReader {
     else {
       return false
     }
-    for key in ["parts", "content", "contents"] {
+    for key in partKeys(of: object) {
       guard let parts = object[key]?.arrayValue else { continue }
       return parts.contains { part in
-        let type = (part["type"] ?? part["part_kind"])?.stringValue ?? ""
+        let type = PartReader.type(of: part) ?? ""
         return [
           "tool_call_response", "server_tool_call_response", "tool-result", "tool_result",
-          "tool-return", "tool_call", "function_response",
+          "tool-return", "tool_call", "function_response", "function_result",
         ].contains(type)
           || [
             "toolResult", "functionResponse", "function_response", "tool_result",
@@ -187,11 +187,23 @@ enum MessageReader {
     return false
   }
 
+  /// The keys under which a message's parts may stand; Semantic Kernel's, which say that they are messages, have `items`.
+  private static func partKeys(of object: JSONObject) -> [String] {
+    let keys = ["parts", "contents", "content"]
+    return isOfKernel(object) ? keys + ["items"] : keys
+  }
+
+  /// Whether an object is a message of Semantic Kernel's.
+  static func isOfKernel(_ object: JSONObject) -> Bool {
+    object["content_type"] == "message" && object["items"]?.arrayValue != nil
+  }
+
   private static func readContent(
     of object: JSONObject, at pointer: JSONPointer, into message: inout ReadMessage
   ) {
     // The same text stands under several keys in flattened lists.
-    for key in ["parts", "contents", "content"] {
+    let keys = partKeys(of: object)
+    for key in keys {
       guard let content = object[key], !content.saysNothing else { continue }
       switch content {
       case .string, .cut: message.add(text: content)
@@ -210,7 +222,7 @@ enum MessageReader {
       }
       guard !message.isEmpty else { continue }
       // The others say the same, or nobody read what they say.
-      for other in ["parts", "contents", "content"]
+      for other in keys
       where other != key && message.calls.isEmpty && message.results.isEmpty
         && object[other]?.mayHoldCall == true
       {
@@ -337,7 +349,8 @@ enum MessageReader {
     message.time =
       (object["timestamp"] ?? object["created_at"] ?? object["createdAt"])?.stringValue
       .flatMap(Timestamp.init)
-    for member in object where !read.contains(member.key) {
+    let parts = partKeys(of: object)
+    for member in object where !read.contains(member.key) && !parts.contains(member.key) {
       if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
         message.unread.append(pointer.appending(member.key))
       }

@@ -10,6 +10,7 @@ enum PartReader {
     "inline_data", "inlineData", "file_data", "fileData", "image_url", "file", "input_audio",
     "thoughtSignature", "thought_signature", "signature", "video_metadata", "videoMetadata",
     "retry", "provider_data", "text_elements", "resultDisplay", "dynamic_ref", "approval",
+    "additional_properties", "items",
   ]
 
   /// Types of parts that are neither text nor calls.
@@ -20,7 +21,13 @@ enum PartReader {
     "summary_text", "reasoning_text", "redacted-reasoning", "container_upload", "fallback",
     "compaction", "cachePoint", "guardContent", "reasoningContent", "localImage", "skill",
     "inline_data", "file_data", "image-url", "document-url", "binary", "encrypted_content",
+    "text_reasoning",
   ]
+
+  /// The word by which a part says what it is; Semantic Kernel has one of its own for it.
+  static func type(of part: JSONValue) -> String? {
+    (part["type"] ?? part["part_kind"] ?? part["content_type"])?.stringValue
+  }
 
   /// Takes one part into a message.
   static func take(_ part: JSONValue, at pointer: JSONPointer, into message: inout ReadMessage) {
@@ -51,7 +58,7 @@ enum PartReader {
     if let inner = object["message_content"], inner.objectValue != nil {
       return take(inner, at: pointer.appending("message_content"), into: &message)
     }
-    let type = (object["type"] ?? object["part_kind"])?.stringValue
+    let type = Self.type(of: part)
     if let type, takeTyped(type, object, part, at: pointer, into: &message) { return }
     if takeKeyed(object, part, at: pointer, into: &message) { return }
     // What was said before it stands for, the model no longer sees, and the list need not hold.
@@ -87,7 +94,7 @@ enum PartReader {
       return takeCall(inner?.objectValue ?? object, around: object, at: pointer, into: &message)
     case "tool_call_response", "server_tool_call_response", "tool-result", "tool-return",
       "builtin-tool-return", "tool-error", "function_response", "functionResponse",
-      "tool_response", "toolResult":
+      "function_result", "tool_response", "toolResult":
       return takeResult(object, at: pointer, into: &message)
     case "retry-prompt":
       guard object["tool_name"]?.stringValue != nil else {
@@ -368,7 +375,9 @@ enum ResultReader {
       if let value = object[key], case .bool(let isError) = value { return isError ? .error : .ok }
     }
     if let error = object["error"], !error.saysNothing { return .error }
-    if object["errorText"]?.stringValue?.isEmpty == false { return .error }
+    for key in ["errorText", "exception"] where object[key]?.stringValue?.isEmpty == false {
+      return .error
+    }
     switch (object["status"] ?? object["outcome"])?.stringValue {
     case "error", "failed", "retried", "failure": return .error
     case "success", "ok", "completed": return .ok
