@@ -274,4 +274,37 @@ struct SpanTellingTests {
     source.add("d1", under: "a1", "completion", 50...60, last)
     #expect(try source.imported().data(.toolResult).map { $0["data"] } == ["r"])
   }
+
+  @Test(
+    "results that name neither an id nor a tool are those of the calls before them, as many as these are"
+  )
+  func namelessResults() throws {
+    let asking: JSONValue = [
+      "role": "assistant",
+      "parts": [
+        ["type": "tool_call", "id": "", "name": "weather", "arguments": ["town": "Graz"]],
+        ["type": "tool_call", "id": "", "name": "book", "arguments": ["town": "Graz"]],
+      ],
+    ]
+    func answered(_ texts: [String]) -> JSONValue {
+      [
+        "role": "user",
+        "parts": .array(
+          texts.map { ["type": "tool_call_response", "id": "", "response": .string($0)] }),
+      ]
+    }
+    func results(_ texts: [String]) throws -> [JSONValue?] {
+      var source = SpanSource()
+      source.add("a1", under: nil, "my agent", 0...100, [:])
+      source.add(
+        "b1", under: "a1", "chat m", 10...20, SpanSource.chat([SpanSource.user("q")], asking))
+      source.add(
+        "c1", under: "a1", "chat m", 30...40,
+        SpanSource.chat(
+          [SpanSource.user("q"), asking, answered(texts)], SpanSource.answer("done")))
+      return try source.imported().data(.toolResult).map { $0["tool"] }
+    }
+    #expect(try results(["sunny", "sunny"]) == ["weather", "book"])
+    #expect(try results(["sunny"]) == [])
+  }
 }

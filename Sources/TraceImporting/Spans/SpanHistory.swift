@@ -132,6 +132,26 @@ struct SpanHistory {
     return left.byValue == right.byValue
   }
 
+  /// The tools of results that name neither an id nor a tool, by the places of their messages: those of the calls right
+  /// before them, in their order, where there are as many of both.
+  private static func toolsOfNameless(_ shown: [ReadMessage]) -> [Int: [String]] {
+    var tools: [Int: [String]] = [:]
+    for (place, message) in shown.enumerated() where !message.calls.isEmpty {
+      let behind = shown.indices.dropFirst(place + 1).prefix { !shown[$0].results.isEmpty }
+      let results = behind.flatMap { shown[$0].results }
+      guard results.count == message.calls.count,
+        results.allSatisfy({ $0.tool == nil && ($0.id ?? "").isEmpty })
+      else { continue }
+      var names = message.calls.map(\.name)
+      for index in behind {
+        let count = shown[index].results.count
+        tools[index] = Array(names.prefix(count))
+        names.removeFirst(count)
+      }
+    }
+    return tools
+  }
+
   /// Results of calls whose execution no span tells.
   private mutating func readResults(_ models: [SpanGraph.ModelCall], _ earlier: Set<String>) {
     let told = Set(executions.compactMap(\.tool.id))
@@ -142,15 +162,18 @@ struct SpanHistory {
     }
     var names: [String: String] = [:]
     for call in models.flatMap({ $0.calls + $0.foundCalls }) + lost.flatMap(\.calls) {
-      if let id = call.id { names[id] = call.name }
+      if let id = call.id, !id.isEmpty { names[id] = call.name }
     }
-    var seen: Set<String> = []
     var counts: [String: Int] = [:]
     for (number, model) in models.enumerated().dropFirst() {
       var here: [String: Int] = [:]
-      for message in model.content.inputs ?? [] {
-        for var result in message.results {
-          let name = result.tool ?? result.id.flatMap { names[$0] }
+      let inputs = model.content.inputs ?? []
+      let named = Self.toolsOfNameless(inputs)
+      for (index, message) in inputs.enumerated() {
+        for (place, var result) in message.results.enumerated() {
+          let name =
+            result.tool ?? result.id.flatMap { names[$0] }
+            ?? named[index].flatMap { $0.indices.contains(place) ? $0[place] : nil }
           if let id = result.id, !id.isEmpty {
             guard !told.contains(id), !earlier.contains(id) else { continue }
             here[id, default: 0] += 1
@@ -163,8 +186,11 @@ struct SpanHistory {
             }
           } else {
             guard let name, nameless[name] == nil else { continue }
+            // What a tool gave back twice are two results where one list has both.
             let key = "\(name) \(result.data.logged)"
-            guard seen.insert(key).inserted else { continue }
+            here[key, default: 0] += 1
+            guard here[key, default: 0] > counts[key, default: 0] else { continue }
+            counts[key] = here[key]
           }
           result.tool = name
           result.agent = model.agent
