@@ -154,4 +154,44 @@ struct FrameworkSpanTests {
     #expect(file.data(.toolResult).map { $0["tool"] } == ["look"])
     #expect(file.data(.runStarted).first?["recorded"]?["calls"] == nil)
   }
+
+  @Test(
+    "a span around another of the same call, of which not all was read, hides none of its calls")
+  func aroundWhole() throws {
+    var source = SpanSource()
+    let call = SpanSource.call("weather", ["town": "Graz"], id: "c1")
+    let told = SpanSource.text([
+      "message": [
+        "role": "assistant",
+        "blocks": [
+          ["tool_call_id": "c1", "tool_name": "weather", "tool_kwargs": #"{"town": "Graz"}"#]
+        ],
+      ], "raw": ["kind": ["x"]],
+    ])
+    source.add("a1", under: nil, "my agent", 0...100, [:])
+    source.add(
+      "b1", under: "a1", "achat", 10...20,
+      ["openinference.span.kind": "LLM", "output.value": told])
+    source.add(
+      "b2", under: "b1", "chat m", 11...19, SpanSource.chat([SpanSource.user("q")], call))
+    source.add(
+      "d1", under: "a1", "chat m", 50...60,
+      SpanSource.chat(
+        [SpanSource.user("q"), call, SpanSource.result("r", id: "c1")], SpanSource.answer("done")))
+    let file = try source.imported()
+    #expect(file.data(.decision).map { $0["kind"] } == ["tool", "answer"], "\(file.errors)")
+    #expect(file.data(.modelResult).count == 2)
+    #expect(file.data(.runStarted).first?["recorded"]?["calls"] == nil)
+  }
+
+  @Test("a step that makes a model's request asks none, also where a limit cut what it gave back")
+  func requestAlone() throws {
+    var source = SpanSource.run()
+    source.add(
+      "b0", under: "a1", "OpenAILike._prepare_chat_with_tools", 8...9,
+      ["openinference.span.kind": "LLM", "output.value": #"{"messages": ["ChatMessage(role=<Mes"#])
+    let file = try source.imported()
+    #expect(file.data(.modelResult).count == 2, "\(file.errors)")
+    #expect(file.data(.runStarted).first?["recorded"]?["calls"] == nil)
+  }
 }

@@ -13,8 +13,10 @@ struct SpanGraph {
 
     /// Whether the source tells what was answered.
     var isTold: Bool { content.outputs != nil }
-    /// Whether all of it is there.
-    var isWhole: Bool { isTold && !content.mayLackCalls }
+    /// Whether all of it is there, and was read.
+    var isWhole: Bool {
+      isTold && !content.mayLackCalls && (content.outputs ?? []).allSatisfy(\.unread.isEmpty)
+    }
     var calls: [GraphCall] { (content.outputs ?? []).flatMap(\.calls) }
   }
 

@@ -49,10 +49,14 @@ extension TraceSpan {
   /// Whether it made a request of a model, as LlamaIndex's steps do that are told as calls: it gave back what is to be sent,
   /// and no reply.
   private var isRequestAlone: Bool {
+    let hasReply = attributes.contains {
+      $0.key.hasPrefix("llm.output_messages") || $0.key.hasPrefix("llm.token_count")
+    }
+    guard !hasReply else { return false }
+    // What it gave back may be cut; its name says the same.
+    if name.hasSuffix("._prepare_chat_with_tools") { return true }
     guard let text = text("output.value"), text.hasPrefix("{"), text.contains("\"tool_choice\""),
-      !attributes.contains(where: {
-        $0.key.hasPrefix("llm.output_messages") || $0.key.hasPrefix("llm.token_count")
-      }), let told = JSONText.parse(text)
+      let told = JSONText.parse(text)
     else { return false }
     return told["messages"]?.arrayValue != nil && told["tools"]?.arrayValue != nil
       && told["choices"] == nil && told["output"] == nil
