@@ -113,6 +113,7 @@ enum SpanFormats {
           among: spans.flatMap { $0.sightings(records: set.records[$0.key] ?? []) }
             + spans.namedAsTools)
         graph.noteEarlierResponses(of: spans)
+        graph.noteCallsOfClients(in: spans)
         return graph
       }
     }

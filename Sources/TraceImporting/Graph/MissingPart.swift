@@ -80,6 +80,12 @@ struct MissingPart: Hashable {
     MissingPart(
       pointer, "the run begins in the middle of a turn; the calls before are not in the source")
   }
+
+  /// The calls that the client of a model made itself before it gave back a reply.
+  static func callsOfClient(at pointer: JSONPointer) -> MissingPart {
+    MissingPart(
+      pointer, "whether the model's client called functions by itself is not in the source")
+  }
 }
 
 extension CallGraph {

@@ -86,3 +86,42 @@ extension CallGraph {
     }
   }
 }
+
+extension TraceSpan {
+  /// Who tells of a call of Google's client in one span, with the last reply alone.
+  private static let tellersOfGoogle = [
+    // These say which tools are on offer, and those that follow do not.
+    "openinference.instrumentation.google_genai": true,
+    "opentelemetry.instrumentation.google_generativeai": false,
+  ]
+
+  /// Whether calls may have run within it of which it tells nothing: Google's client calls the functions that it is given
+  /// by itself, until a reply asks for none.
+  fileprivate var mayHaveCalledFunctions: Bool {
+    guard kind == .model, let tellsOffers = Self.tellersOfGoogle[scope] else { return false }
+    // What it was asked with is gone where a stream failed, and where it was hidden.
+    let isTold = tellsOffers && text("input.value")?.hasPrefix("{") == true
+    return !isTold || !offeredTools.isEmpty
+  }
+}
+
+extension CallGraph {
+  /// Notes that the client of a model may have called functions by itself, unless a reply with calls came out of it: then
+  /// the program runs them.
+  mutating func noteCallsOfClients(in spans: [TraceSpan]) {
+    // What OpenTelemetry's own instrumentation sees is each function that is called.
+    guard !spans.contains(where: { $0.scope == "opentelemetry.instrumentation.google_genai" })
+    else { return }
+    let places = Set(spans.filter(\.mayHaveCalledFunctions).map(\.pointer))
+    let replies = items.compactMap { item -> GraphReply? in
+      guard case .reply(let reply) = item, reply.isModelCall,
+        reply.pointers.contains(where: places.contains)
+      else { return nil }
+      return reply
+    }
+    guard let place = replies.first?.pointers.first, replies.allSatisfy(\.calls.isEmpty) else {
+      return
+    }
+    missing.append(.callsOfClient(at: place))
+  }
+}

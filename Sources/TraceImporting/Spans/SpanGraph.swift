@@ -10,6 +10,8 @@ struct SpanGraph {
     var agent: String?
     /// Calls that were found elsewhere.
     var foundCalls: [GraphCall] = []
+    /// Whether its client ran tools itself before it gave back what it tells as the reply.
+    var ranTools = false
 
     /// Whether the source tells what was answered.
     var isTold: Bool { content.outputs != nil }
@@ -18,6 +20,8 @@ struct SpanGraph {
       isTold && !content.mayLackCalls && (content.outputs ?? []).allSatisfy(\.unread.isEmpty)
     }
     var calls: [GraphCall] { (content.outputs ?? []).flatMap(\.calls) }
+    /// Whether it is known to have ended without calls: with another reply, or with none as it failed.
+    var asksForNothing: Bool { calls.isEmpty && (isTold || span.failure != nil) }
   }
 
   /// An execution of a tool.
@@ -306,18 +310,23 @@ struct SpanGraph {
     return execution
   }
 
-  /// Gives calls that are told by their execution alone to the reply that asked for them.
+  /// Gives calls that are told by their execution alone to the reply that asked for them. Below a call of a model they are
+  /// its client's own: it ran what replies asked for that it does not tell, and the last of these is what it tells.
   private mutating func attach(_ history: inout SpanHistory) {
     for (number, execution) in executions.enumerated() where !history.isAsked(number) {
       let before = models.lastIndex { call in
         call.agent == execution.agent && call.span.start <= execution.span.start
       }
+      let above = tree.keysAbove(execution.span)
+      let client = models.lastIndex { above.contains($0.span.key) }
+      if let client, models[client].asksForNothing { models[client].ranTools = true }
       let call = GraphCall(
         name: execution.tool.name,
         input: execution.tool.isInputCut
           ? .cut("") : execution.tool.input.map(Told.there) ?? .absent, id: execution.tool.id,
         pointer: execution.span.pointer)
-      if let before, !models[before].isTold {
+      // One that failed asked for nothing.
+      if let before, !models[before].isTold, models[before].span.failure == nil {
         models[before].foundCalls.append(call)
       } else {
         history.orphans[number] = call

@@ -53,7 +53,8 @@ struct SpanItems {
         reply.extra["source"] = "what a later call of the model was shown"
         add(call.span.start, -1, .reply(reply))
       }
-      add(call.span.start, 2, .reply(reply(of: call)))
+      let isLast = call.ranTools && call.span.end > call.span.start
+      add(isLast ? call.span.end : call.span.start, 2, .reply(reply(of: call)))
     }
     for (number, execution) in executions.enumerated() {
       let orphan = history.orphans[number]
