@@ -73,6 +73,10 @@ struct RunStory {
     /// The reply that it was read from, and its number.
     var model: ModelResult?
     var modelSeq: Int?
+    /// Why it was no decision that could be made, where it was none.
+    var problem: String?
+    /// Whether it repairs one that was none, in the same step.
+    var isRepair = false
   }
 
   /// What became of a call.
@@ -89,6 +93,9 @@ struct RunStory {
     var isEffectUnknown: Bool
     /// When the tool was started last; `nil` where it never was.
     var started: Moment?
+
+    /// Whether what it gave back is data, which forms that have texts alone tell as their JSON.
+    var isData: Bool { content.stringValue == nil && !content.isCutSomewhere }
   }
 
   enum Item {
@@ -183,6 +190,19 @@ struct RunStory {
       guard case .turn(let turn) = item else { return false }
       return turn.kind == "answer" && (turn.caller ?? "agent") == "agent"
     }
+  }
+
+  /// Whether a tool was started of which neither a decision nor a result tells: lists of messages have no place for it.
+  var startsUnseenCall: Bool {
+    var seen: Set<String> = []
+    for item in items {
+      switch item {
+      case .said, .model: break
+      case .turn(let turn): seen.formUnion(turn.calls.map(\.callId))
+      case .result(let result): seen.insert(result.callId)
+      }
+    }
+    return started.keys.contains { !seen.contains($0) }
   }
 
   /// Totals of its model calls: tokens in and out, and cost; `nil` where no call says.

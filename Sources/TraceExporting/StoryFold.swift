@@ -10,6 +10,8 @@ struct StoryFold {
   private var ids: [String: String] = [:]
   private var replies: [Int: ModelResult] = [:]
   private var hasTurn = false
+  /// The step and the caller of the last decision, where it could not be made.
+  private var unmade: (step: Int, caller: String)?
   private var hasSystem = false
   /// Whether what the run was asked for was told by somebody.
   private var hasGoal = false
@@ -154,8 +156,12 @@ struct StoryFold {
     case .stop(let reason, let detail):
       turn.text = (reply?["text"] ?? reply?["content"])?.stringValue ?? detail ?? reason.rawValue
     case .tool, .invalid:
+      if case .invalid(let reason, _) = payload.decision { turn.problem = reason }
       turn.text = reply?.stringValue ?? (reply?["text"] ?? reply?["content"])?.stringValue
     }
+    turn.isRepair =
+      unmade.map { $0.step == turn.step && $0.caller.hasSameUTF8(as: turn.caller ?? "") } ?? false
+    unmade = turn.problem.map { _ in (turn.step, turn.caller ?? "") }
     story.items.append(.turn(turn))
   }
 
@@ -192,6 +198,7 @@ struct StoryFold {
     story.identity = story.runId
     // A run that never stopped may have gone on.
     if story.stop == nil, story.start["recorded"]?["stop"] == nil { story.isPartial = true }
+    if story.startsUnseenCall { story.isPartial = true }
     guard !hasGoal, !story.goal.isEmpty else { return story }
     let said = RunStory.Said(at: story.first, role: .user, text: story.goal)
     let place =

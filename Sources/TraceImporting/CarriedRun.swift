@@ -77,7 +77,10 @@ struct CarriedRun: EventSource {
     if own?["answered"] == false { graph.hasNoAnswer = true }
     if own?["answerCut"] == true { graph.cutsAnswer = true }
     if own?["paused"] == true { graph.lacksPauses = true }
-    if own?["runId"] != nil { graph.forgetRefusalsInWords() }
+    guard let own, own["runId"] != nil else { return }
+    graph.forgetRefusalsInWords()
+    graph.takeResults(own["results"]?.arrayValue ?? [])
+    graph.takeReplies(own)
   }
 
   /// The run that spans carry in pieces.

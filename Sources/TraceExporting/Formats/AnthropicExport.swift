@@ -7,12 +7,18 @@ enum AnthropicExport {
   static func value(of story: RunStory, results: [RunResult]) -> JSONValue {
     var system: [String] = []
     var turns = Turns()
+    var marks = ListMarks()
     for item in story.items {
       switch item {
       case .said(let said) where said.role == .system: system.append(said.text)
       case .said(let said): turns.put("user", [["type": "text", "text": .string(said.text)]])
-      case .turn(let turn): turns.put("assistant", blocks(of: turn))
+      case .turn(let turn):
+        let blocks = blocks(of: turn)
+        // What said nothing at all has no message.
+        if !blocks.isEmpty { marks.add(turn) }
+        turns.put("assistant", blocks)
       case .result(let result):
+        marks.add(result)
         var block: JSONObject = [
           "type": "tool_result", "tool_use_id": .string(CallName.id(result.callId)),
           "content": .string(MessageText.of(result)),
@@ -22,10 +28,9 @@ enum AnthropicExport {
       case .model: break
       }
     }
-    var object: JSONObject = [
-      "messages": .array(turns.messages),
-      "agent_eval": .object(OwnKey.summary(of: story, results: results)),
-    ]
+    var own = OwnKey.summary(of: story, results: results)
+    marks.put(into: &own)
+    var object: JSONObject = ["messages": .array(turns.messages), "agent_eval": .object(own)]
     object["model"] = story.modelName.map(JSONValue.string)
     if !system.isEmpty { object["system"] = .string(system.joined(separator: "\n\n")) }
     if !story.tools.isEmpty {

@@ -85,6 +85,8 @@ enum AtifExport {
       steps[index]["reasoning_content"] = turn.reasoning.map(JSONValue.string)
       if turn.model == nil { steps[index]["llm_call_count"] = 0 }
       var own: JSONObject = ["decision": .string(turn.kind)]
+      own["reason"] = turn.problem.map(JSONValue.string)
+      if turn.isRepair { own["repairs"] = true }
       own["caller"] = turn.caller.map(JSONValue.string)
       if !turn.calls.isEmpty {
         steps[index]["tool_calls"] = .array(
@@ -133,6 +135,7 @@ enum AtifExport {
     private static func observation(of result: RunStory.Result, id: String?) -> JSONValue {
       var own: JSONObject = ["status": .string(result.status)]
       if result.isEffectUnknown { own["effect"] = "unknown" }
+      if result.isData { own["json"] = true }
       if id == nil {
         own["call"] = .string(CallName.id(result.callId))
         own["tool"] = .string(result.tool)
@@ -165,26 +168,5 @@ enum CallName {
     }
     guard !isPlain || text.utf8.count > 40 else { return text }
     return "call_" + Digest(of: Array(callId.utf8)).hex.prefix(24)
-  }
-}
-
-/// What stands under our own key for people to see.
-enum OwnKey {
-  static func summary(of story: RunStory, results: [RunResult]) -> JSONObject {
-    var object: JSONObject = ["runId": .string(story.runId)]
-    if let stop = story.stop {
-      object["stop"] = .string(stop.reason.rawValue)
-      object["detail"] = stop.detail.map(JSONValue.string)
-    }
-    if story.isPartial { object["partial"] = true }
-    if !story.isAnswered { object["answered"] = false }
-    if story.isAnswerCut { object["answerCut"] = true }
-    if story.hasPaused { object["paused"] = true }
-    object["caseId"] = story.start["case"]?["caseId"]
-    if !results.isEmpty {
-      object["outcomes"] = .array(
-        results.map { ["caseId": .string($0.caseId), "outcome": .string($0.outcome.rawValue)] })
-    }
-    return object
   }
 }

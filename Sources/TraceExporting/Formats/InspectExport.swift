@@ -53,7 +53,15 @@ enum InspectExport {
       "source": turn.model == nil ? "input" : "generate",
     ]
     object["model"] = (turn.model?.model ?? story.modelName).map(JSONValue.string)
-    if let caller = turn.caller { object["metadata"] = ["caller": .string(caller)] }
+    var metadata = JSONObject()
+    metadata["caller"] = turn.caller.map(JSONValue.string)
+    var own = JSONObject()
+    if let problem = turn.problem {
+      own = ["decision": .string(turn.kind), "reason": .string(problem)]
+    }
+    if turn.isRepair { own["repairs"] = true }
+    if !own.isEmpty { metadata["agent_eval"] = .object(own) }
+    if !metadata.isEmpty { object["metadata"] = .object(metadata) }
     if !turn.calls.isEmpty {
       object["tool_calls"] = .array(
         turn.calls.map { call in
@@ -72,15 +80,18 @@ enum InspectExport {
       "role": "tool", "tool_call_id": .string(CallName.id(result.callId)),
       "function": .string(result.tool), "content": .string(RunStory.text(result.content)),
     ]
+    var own = JSONObject()
     switch result.status {
     case "refused":
       object["error"] = ["type": "approval", "message": .string(RunStory.text(result.content))]
     case "error":
       object["error"] = ["type": "unknown", "message": .string(RunStory.text(result.content))]
-      if result.isEffectUnknown { object["metadata"] = ["agent_eval": ["effect": "unknown"]] }
-    case "returned": object["metadata"] = ["agent_eval": ["status": "returned"]]
+      if result.isEffectUnknown { own["effect"] = "unknown" }
+    case "returned": own["status"] = "returned"
     default: break
     }
+    if result.isData { own["json"] = true }
+    if !own.isEmpty { object["metadata"] = ["agent_eval": .object(own)] }
     return .object(object)
   }
 

@@ -6,12 +6,16 @@ import AgentTrace
 enum OpenAIExport {
   static func value(of story: RunStory, results: [RunResult]) -> JSONValue {
     var messages: [JSONValue] = []
+    var marks = ListMarks()
     for item in story.items {
       switch item {
       case .said(let said):
         messages.append(["role": .string(said.role.rawValue), "content": .string(said.text)])
-      case .turn(let turn): messages.append(message(of: turn))
+      case .turn(let turn):
+        marks.add(turn)
+        messages.append(message(of: turn))
       case .result(let result):
+        marks.add(result)
         messages.append([
           "role": "tool", "tool_call_id": .string(CallName.id(result.callId)),
           "content": .string(MessageText.of(result)),
@@ -19,10 +23,9 @@ enum OpenAIExport {
       case .model: break
       }
     }
-    var object: JSONObject = [
-      "messages": .array(messages),
-      "agent_eval": .object(OwnKey.summary(of: story, results: results)),
-    ]
+    var own = OwnKey.summary(of: story, results: results)
+    marks.put(into: &own)
+    var object: JSONObject = ["messages": .array(messages), "agent_eval": .object(own)]
     object["model"] = story.modelName.map(JSONValue.string)
     if !story.tools.isEmpty { object["tools"] = .array(story.tools.map(definition)) }
     return .object(object)

@@ -217,6 +217,8 @@ struct SpanExport {
     span.set("gen_ai.response.finish_reasons", [.string(finish)])
     span.set("output.value", text)
     span.set("agent_eval.decision", turn?.kind)
+    span.set("agent_eval.problem", turn?.problem)
+    if turn?.isRepair == true { span.set("agent_eval.repairs", true) }
   }
 
   // MARK: Tools
@@ -247,6 +249,7 @@ struct SpanExport {
       span.set("input.mime_type", "application/json")
     }
     span.set("agent_eval.call.status", result.status)
+    if result.isData { span.set("agent_eval.call.json", true) }
     let verdict = story.verdicts[result.callId]
     span.set("agent_eval.policy.verdict", verdict?.status)
     span.set("agent_eval.policy.rule", verdict?.ruleId)

@@ -211,11 +211,12 @@ enum Atif: FormatAdapter {
       graph.unread += message.unread
     } else {
       graph.items += MessageItems.items(of: [message], agent: agent).map { item in
-        // Our own exports say why no reply came.
-        guard case .reply(var reply) = item,
-          let error = step["extra"]?["agent_eval"]?["error"]?.stringValue
-        else { return item }
-        reply.error = error
+        // Our own exports say why no reply came, or why one was no decision.
+        guard case .reply(var reply) = item, let own = step["extra"]?["agent_eval"] else {
+          return item
+        }
+        reply.error = own["error"]?.stringValue ?? reply.error
+        reply.take(own)
         return .reply(reply)
       }
     }
@@ -268,6 +269,7 @@ enum Atif: FormatAdapter {
       result.isEffectUnknown = own == "error" && ours?["effect"] == "unknown"
       result.extra = fields.without(["source_call_id", "content"])
       if id == nil, calls.count == 1 { result.tool = calls[0].name }
+      if ours?["json"] == true { result.data = OwnMarks.data(in: result.data) }
       graph.items.append(.result(result))
     }
   }

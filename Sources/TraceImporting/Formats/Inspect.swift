@@ -254,7 +254,11 @@ enum Inspect: FormatAdapter {
     let known: Set<String> = ["content", "tool_calls", "error", "role", "function", "internal"]
     message.unread += UnknownMember.places(
       in: fields.object, besides: known, quiet: quiet, at: fields.pointer)
-    return MessageItems.items(of: [message])
+    return MessageItems.items(of: [message]).map { item in
+      guard case .reply(var reply) = item else { return item }
+      reply.take(fields["metadata"]?["agent_eval"])
+      return .reply(reply)
+    }
   }
 
   private static func result(_ fields: MessageFields) -> GraphResult {
@@ -264,12 +268,15 @@ enum Inspect: FormatAdapter {
       pointer: fields.pointer)
     // Our own exports say where nobody knows whether it succeeded.
     if fields["metadata"]?["agent_eval"]?["status"] == "returned" { result.status = .returned }
+    let isData = fields["metadata"]?["agent_eval"]?["json"] == true
+    if isData { result.data = OwnMarks.data(in: result.data) }
     guard let error = fields["error"], !error.saysNothing else { return result }
     result.status = error["type"] == "approval" ? .refused : .error
     result.isEffectUnknown =
       result.status == .error && fields["metadata"]?["agent_eval"]?["effect"] == "unknown"
     result.extra["content"] = fields["content"]
     result.data = Told(text: error["message"] ?? error)
+    if isData { result.data = OwnMarks.data(in: result.data) }
     return result
   }
 

@@ -120,8 +120,13 @@ struct GraphReply {
   var unread: [JSONPointer] = []
   var time: Timestamp?
 
+  /// Why it was no decision that could be made, where our own export says so.
+  var problem: String?
+  /// Whether it repairs the reply before it, in the same step, where our own export says so.
+  var isRepair = false
+
   /// Whether it is text and nothing else.
-  var isText: Bool { calls.isEmpty && error == nil && text != .absent }
+  var isText: Bool { calls.isEmpty && error == nil && problem == nil && text != .absent }
 }
 
 /// A call that a reply proposes.

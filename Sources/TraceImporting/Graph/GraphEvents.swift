@@ -24,6 +24,10 @@ struct GraphEvents {
 
   private var seq = 0
   private var step = 0
+  /// Which try of its step a reply is: one that repairs another belongs to the step of that.
+  private var attempt = 1
+  /// Whose reply was told last; empty for the run's own agent.
+  private var lastAgent: String?
   private var t = 0
   private var start: Int?
   private var time: String?
@@ -225,7 +229,7 @@ extension GraphEvents {
   }
 
   private mutating func emit(_ reply: GraphReply, at index: Int) throws {
-    step += 1
+    begin(reply)
     var modelResult: Int?
     if reply.isModelCall {
       try emitContext(of: reply)
@@ -241,6 +245,15 @@ extension GraphEvents {
       return
     }
     try emitDecision(of: reply, at: index, modelResult: modelResult)
+  }
+
+  /// Goes to the step of a reply.
+  private mutating func begin(_ reply: GraphReply) {
+    let agent = reply.agent ?? ""
+    let isRepair = reply.isRepair && lastAgent?.hasSameUTF8(as: agent) == true
+    step += isRepair ? 0 : 1
+    attempt = isRepair ? attempt + 1 : 1
+    lastAgent = agent
   }
 
   private func result(of reply: GraphReply) -> ModelResult {
@@ -288,7 +301,7 @@ extension GraphEvents {
   ) throws {
     let calls = reply.calls.enumerated().map { number, call in
       ProposedCall(
-        callId: "\(step).1.\(number)", name: call.name, input: call.input.logged,
+        callId: "\(step).\(attempt).\(number)", name: call.name, input: call.input.logged,
         providerCallId: call.id)
     }
     let (decision, textKey) = decision(of: reply, calls, at: index)
@@ -315,7 +328,7 @@ extension GraphEvents {
   private func decision(
     of reply: GraphReply, _ calls: [ProposedCall], at index: Int
   ) -> (Decision, textKey: String?) {
-    if let problem = reply.calls.lazy.compactMap(\.problem).first {
+    if let problem = reply.problem ?? reply.calls.lazy.compactMap(\.problem).first {
       return (.invalid(reason: problem, calls: calls), nil)
     }
     if !calls.isEmpty { return (.tool(calls), nil) }

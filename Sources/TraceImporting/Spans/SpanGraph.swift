@@ -77,6 +77,7 @@ struct SpanGraph {
     items.answer = SpanAnswer.text(of: spans, records: records)
     graph.items = items.items(roots: roots)
     graph.unread += items.unread
+    addAnswerOfOurs()
     describe()
     graph.ending = ending(items)
     if roots.contains(where: { $0.attributes["agent_eval.answered"]?.boolValue == false }) {
@@ -87,6 +88,21 @@ struct SpanGraph {
     }
     graph.lacksPauses = roots.contains { $0["agent_eval.paused"]?.boolValue == true }
     return graph
+  }
+
+  /// Adds the answer that our own export tells in its root alone: that of a run whose log has no call of a model for it.
+  private mutating func addAnswerOfOurs() {
+    guard let root = roots.first(where: { $0.text("agent_eval.run.id") != nil }),
+      root.attributes["agent_eval.answered"]?.boolValue != false,
+      let text = root["output.value"], text.isText, graph.answerIndex == nil
+    else { return }
+    var reply = GraphReply(pointers: [root.pointer])
+    reply.isModelCall = false
+    reply.text = Told(text: text)
+    reply.parts = [["type": "text", "text": text]]
+    reply.time = root.endTime
+    reply.extra["source"] = "what the run's span says that it answered"
+    graph.items.append(.reply(reply))
   }
 
   // MARK: The tree

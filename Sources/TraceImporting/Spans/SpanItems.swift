@@ -35,7 +35,8 @@ struct SpanItems {
     var said: Set<SaidText> = []
     for (number, call) in models.enumerated() {
       if call.agent == nil {
-        for message in messages(of: call, said: &said, isFirst: said.isEmpty) {
+        let told = messages(of: call, said: &said, isFirst: said.isEmpty)
+        for message in told where !call.span.repairsReply {
           add(call.span.start, 1, message)
         }
       }
@@ -168,9 +169,13 @@ struct SpanItems {
     (reply.inputTokens, reply.outputTokens) = (nil, nil)
     reply.take(content.usage)
     if let inputs = content.inputs { reply.context = MessageItems.context(of: inputs) }
+    reply.take(call.span)
     if let failure = call.span.failure, outputs.allSatisfy(\.isEmpty) {
       reply.error = failure
       reply.calls = []
+    } else if call.span["agent_eval.model.purpose"] != nil, call.agent != nil {
+      // What was asked of a model but to decide, our own export says, is no decision.
+      reply.isTold = false
     } else {
       reply.failure = call.span.failure
       // What it asked for beside what is known, nobody saw.

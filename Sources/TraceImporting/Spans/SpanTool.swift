@@ -18,6 +18,10 @@ struct SpanTool {
     id = Self.toldId(of: span)
     data = .absent
     status = .ok
+    if let word = span.text("agent_eval.call.status") {
+      readOwn(span, word)
+      return
+    }
     readInput(span, records)
     readOutput(span, records)
     if let failure = span.failure {
@@ -30,14 +34,29 @@ struct SpanTool {
     {
       status = .error
     }
-    // Our own exports say what became of a call, also of one that never began.
-    switch span.text("agent_eval.call.status") {
+  }
+
+  /// Our own exports say what became of a call, also of one that never began, and have what a tool was given and gave back
+  /// as it was: nothing in it is the wrapping of a framework.
+  private mutating func readOwn(_ span: TraceSpan, _ word: String) {
+    if let text = span.text("gen_ai.tool.call.arguments", "input.value"),
+      case .there = Told(text: .string(text))
+    {
+      input = JSONText.any(text)
+      isInputCut = input == nil
+    }
+    switch word {
     case "refused": status = .refused
     case "returned": status = .returned
     case "unknown": (status, isEffectUnknown) = (.error, true)
-    case "error": isEffectUnknown = span.text("error.type") == "unknown_effect"
+    case "error":
+      (status, isEffectUnknown) = (.error, span.text("error.type") == "unknown_effect")
     default: break
     }
+    // A text may be empty, which is another thing than none.
+    let told = span.attributes["gen_ai.tool.call.result"] ?? span.attributes["output.value"]
+    data = (told ?? span.failure.map(JSONValue.string)).map { Told(text: $0) } ?? .absent
+    if span["agent_eval.call.json"]?.boolValue == true { data = OwnMarks.data(in: data) }
   }
 
   private static let failureWords: Set<String> = ["error", "failed", "failure"]
