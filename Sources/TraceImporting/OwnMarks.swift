@@ -82,10 +82,10 @@ extension GraphResult {
   /// Takes in what our own export says of a result in a list of messages.
   fileprivate mutating func take(_ mark: JSONValue) {
     let word = mark["status"]?.stringValue ?? ""
-    let beginning = OwnMarks.beginning(of: word)
-    let text = data.value?.stringValue
+    let beginning = OwnMarks.beginning(of: word).utf8
+    let text = data.value?.stringValue?.utf8
     // Somebody put another text there.
-    guard beginning.isEmpty || text?.hasPrefix(beginning) == true else { return }
+    guard beginning.isEmpty || text?.starts(with: beginning) == true else { return }
     switch word {
     case "ok": status = .ok
     case "returned": status = .returned
@@ -94,7 +94,9 @@ extension GraphResult {
     default: return
     }
     isEffectUnknown = status == .error && mark["effect"] == "unknown"
-    if let text { data = .there(.string(String(text.dropFirst(beginning.count)))) }
+    if let text, !beginning.isEmpty {
+      data = .there(.string(String(decoding: text.dropFirst(beginning.count), as: UTF8.self)))
+    }
     if mark["json"] == true { data = OwnMarks.data(in: data) }
   }
 }

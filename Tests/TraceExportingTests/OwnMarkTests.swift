@@ -61,7 +61,7 @@ struct OwnMarkTests {
   func statuses(format: ExportFormat) throws {
     let folder = try TemporaryFolder()
     let results: [ToolResult] = [
-      .ok(data: "Refused: no, by its own words"), .refused(reason: "not you"),
+      .ok(data: "Refused: no, by its own words"), .refused(reason: "\u{301}not you"),
       .error(reason: "gone", isEffectUnknown: false), .error(reason: "cut", isEffectUnknown: true),
       .returned(data: "x"),
     ]
