@@ -93,6 +93,8 @@ struct RunStory {
     var isEffectUnknown: Bool
     /// When the tool was started last; `nil` where it never was.
     var started: Moment?
+    /// Whether another result of a call with the same id came before.
+    var isAgain = false
 
     /// Whether what it gave back is data, which forms that have texts alone tell as their JSON.
     var isData: Bool { content.stringValue == nil && !content.isCutSomewhere }
@@ -191,6 +193,9 @@ struct RunStory {
       return turn.kind == "answer" && (turn.caller ?? "agent") == "agent"
     }
   }
+
+  /// Whether it never stopped, though its log has stops: nobody knows what came after.
+  var isOpen: Bool { stop == nil && start["recorded"]?["stop"] == nil }
 
   /// Whether a tool was started of which neither a decision nor a result tells: lists of messages have no place for it.
   var startsUnseenCall: Bool {

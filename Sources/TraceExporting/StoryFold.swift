@@ -10,6 +10,9 @@ struct StoryFold {
   private var ids: [String: String] = [:]
   private var replies: [Int: ModelResult] = [:]
   private var hasTurn = false
+  /// Ids of calls that have a result, and of those whose latest decision has.
+  private var answered: Set<String> = []
+  private var settled: Set<String> = []
   /// The step and the caller of the last decision, where it could not be made.
   private var unmade: (step: Int, caller: String)?
   private var hasSystem = false
@@ -136,7 +139,12 @@ struct StoryFold {
         if let told = call.providerCallId { ids[told] = call.callId }
       }
     }
-    if payload.decision.calls.contains(where: { $0.input.isCutSomewhere }) {
+    let ids = Set(payload.decision.calls.map(\.callId))
+    settled.subtract(ids)
+    // Of two calls of one id nobody knows whose result is whose.
+    if ids.count < payload.decision.calls.count
+      || payload.decision.calls.contains(where: { $0.input.isCutSomewhere })
+    {
       story.isPartial = true
     }
     var turn = RunStory.Turn(
@@ -180,13 +188,14 @@ struct StoryFold {
     if (event.data["data"] ?? event.data["reason"])?.isCutSomewhere == true {
       story.isPartial = true
     }
-    story.items.append(
-      .result(
-        RunStory.Result(
-          at: moment(of: event), callId: id, tool: event.data["tool"]?.stringValue ?? "",
-          caller: event.data["caller"]?.stringValue, status: status,
-          content: event.data["data"] ?? event.data["reason"] ?? .null,
-          isEffectUnknown: event.data["effect"] == "unknown", started: story.started[id])))
+    if !settled.insert(id).inserted { story.isPartial = true }
+    var result = RunStory.Result(
+      at: moment(of: event), callId: id, tool: event.data["tool"]?.stringValue ?? "",
+      caller: event.data["caller"]?.stringValue, status: status,
+      content: event.data["data"] ?? event.data["reason"] ?? .null,
+      isEffectUnknown: event.data["effect"] == "unknown", started: story.started[id])
+    result.isAgain = !answered.insert(id).inserted
+    story.items.append(.result(result))
   }
 
   /// Leaves out what spans that have ended were made of.
@@ -197,7 +206,7 @@ struct StoryFold {
     var story = story
     story.identity = story.runId
     // A run that never stopped may have gone on.
-    if story.stop == nil, story.start["recorded"]?["stop"] == nil { story.isPartial = true }
+    if story.isOpen { story.isPartial = true }
     if story.startsUnseenCall { story.isPartial = true }
     guard !hasGoal, !story.goal.isEmpty else { return story }
     let said = RunStory.Said(at: story.first, role: .user, text: story.goal)

@@ -76,6 +76,7 @@ struct CarriedRun: EventSource {
     if own?["partial"] == true { graph.unread.append(pointer) }
     if own?["answered"] == false { graph.hasNoAnswer = true }
     if own?["answerCut"] == true { graph.cutsAnswer = true }
+    if own?["open"] == true { graph.isOpen = true }
     if own?["paused"] == true { graph.lacksPauses = true }
     guard let own, own["runId"] != nil else { return }
     graph.forgetRefusalsInWords()

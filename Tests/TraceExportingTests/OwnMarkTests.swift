@@ -174,4 +174,59 @@ struct OwnMarkTests {
     let after = try Exporting.trajectory(try Self.back(log, format, folder))
     #expect(after.answer?.value == "Done")
   }
+
+  /// A call that was denied, and another of the same id that ran.
+  private static func reused(in folder: TemporaryFolder) throws -> String {
+    func decision(_ name: String, _ input: JSONValue, _ reply: Int) -> (EventType, JSONObject) {
+      let call = ProposedCall(callId: "1.1.0", name: name, input: input)
+      return (.decision, DecisionPayload(.tool([call]), modelResult: reply).encoded)
+    }
+    func result(_ name: String, _ result: ToolResult) -> (EventType, JSONObject) {
+      (.toolResult, ToolResultPayload(callId: "1.1.0", tool: name, result: result).encoded)
+    }
+    let reply = ModelResult(reply: ["text": ""], inputTokens: 1).encoded
+    return try log(
+      [
+        (.modelResult, reply), decision("pay", ["n": 1], 1), result("pay", .refused(reason: "no")),
+        (.modelResult, reply), decision("look", ["n": 2], 4), result("look", .ok(data: "fine")),
+      ] + end, in: folder)
+  }
+
+  @Test(
+    "a call that was denied is one though a later call has its id, and its log comes back whole",
+    arguments: Exporting.carrying)
+  func reusedIds(format: ExportFormat) throws {
+    let folder = try TemporaryFolder()
+    let log = try Self.reused(in: folder)
+    let after = try Exporting.trajectory(try Self.back(log, format, folder))
+    #expect(after.calls.map(\.tool) == ["pay", "look"])
+    #expect(after.calls.map(\.status) == [.refused, .ok])
+    #expect(after.calls.map(\.input) == [["n": 1], ["n": 2]])
+    let whole = folder.path("whole\(format.ending)")
+    try Exporting.export(format, [log], to: whole)
+    let logs = try Exporting.imported(whole, into: folder.path("again"))
+    #expect(try logs.map(Exporting.bytes) == [Exporting.bytes(log)])
+  }
+
+  @Test("in the table of calls each has its own result, also where two have one id")
+  func reusedInTable() throws {
+    let folder = try TemporaryFolder()
+    var exporter = Exporter(format: .csv, output: folder.path("calls.csv"), version: "1")
+    exporter.table = .calls
+    try exporter.run(logs: [try Self.reused(in: folder)]) { _ in }
+    let rows = String(decoding: try Exporting.bytes(folder.path("calls.csv")), as: UTF8.self)
+      .split(separator: "\n")
+    #expect(rows.count == 3)
+    #expect(rows[1].contains(",pay,") && rows[1].contains(",refused,"))
+    #expect(rows[2].contains(",look,") && rows[2].contains(",ok,"))
+  }
+
+  @Test("a run that never stopped is one by an import, too", arguments: Exporting.carrying)
+  func openRuns(format: ExportFormat) throws {
+    let folder = try TemporaryFolder()
+    let log = try Self.log(
+      Self.calls([["a": 1]]) + [Self.result(0, .ok(data: "x"))], in: folder)
+    let after = try Exporting.trajectory(try Self.back(log, format, folder))
+    #expect(after.stop == nil && after.recorded["stop"] == nil && after.recorded["calls"] != nil)
+  }
 }

@@ -10,6 +10,7 @@ enum OwnKey {
       object["detail"] = stop.detail.map(JSONValue.string)
     }
     if story.isPartial { object["partial"] = true }
+    if story.isOpen { object["open"] = true }
     if !story.isAnswered { object["answered"] = false }
     if story.isAnswerCut { object["answerCut"] = true }
     if story.hasPaused { object["paused"] = true }

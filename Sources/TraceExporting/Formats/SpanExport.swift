@@ -35,7 +35,8 @@ struct SpanExport {
     let decided = Set(export.turns.keys)
     for item in story.items where story.hasEnded(item, decided: decided) {
       switch item {
-      case .said, .turn: break
+      case .said: break
+      case .turn(let turn): export.take(turn)
       case .model(let call): export.putModel(call)
       case .result(let result): export.putTool(result)
       }
@@ -51,10 +52,15 @@ struct SpanExport {
     root = ExportSpan.identifier(["agent-eval", "run", story.identity], bytes: 8)
     for case .turn(let turn) in story.items {
       if let seq = turn.modelSeq { turns[seq] = turn }
-      for call in turn.calls {
-        calls[call.callId] = call
-        callers[call.callId] = turn.caller
-      }
+      take(turn)
+    }
+  }
+
+  /// Takes in the calls of a decision: what follows under an id is of the latest that has it.
+  private mutating func take(_ turn: RunStory.Turn) {
+    for call in turn.calls {
+      calls[call.callId] = call
+      callers[call.callId] = turn.caller
     }
   }
 
@@ -109,6 +115,7 @@ struct SpanExport {
     span.set("agent_eval.run.id", story.runId)
     span.set("agent_eval.case.id", story.start["case"]?["caseId"]?.stringValue)
     if story.isPartial { span.set("agent_eval.partial", true) }
+    if story.isOpen { span.set("agent_eval.open", true) }
     if !story.isAnswered { span.set("agent_eval.answered", false) }
     if story.isAnswerCut { span.set("agent_eval.answer.cut", true) }
     if story.hasPaused { span.set("agent_eval.paused", true) }
@@ -128,7 +135,8 @@ struct SpanExport {
     var ended: Set<String> = []
     for item in story.items {
       switch item {
-      case .said, .turn: break
+      case .said: break
+      case .turn(let turn): take(turn)
       case .model(let call): putModel(call)
       case .result(let result):
         ended.insert(result.callId)
@@ -228,7 +236,9 @@ struct SpanExport {
     let tool = result.tool.isEmpty ? call?.name ?? "" : result.tool
     let attempts = story.attempts[result.callId] ?? []
     var span = ExportSpan(
-      trace: trace, id: id("call", result.callId), parent: root, name: "execute_tool \(tool)",
+      trace: trace,
+      id: id("call", result.isAgain ? "\(result.callId)#\(result.seq)" : result.callId),
+      parent: root, name: "execute_tool \(tool)",
       start: (attempts.first ?? result.started ?? result.at).nanoseconds,
       end: result.at.nanoseconds)
     span.events = attempts.enumerated().map { index, moment in

@@ -87,8 +87,7 @@ public enum ExportTable: String, Sendable, Hashable, CaseIterable {
   }
 
   private static func calls(_ story: RunStory) -> [[JSONValue]] {
-    var results: [String: RunStory.Result] = [:]
-    for case .result(let result) in story.items { results[result.callId] = result }
+    var results = ResultsOfCalls(story)
     var rows: [[JSONValue]] = []
     for case .turn(let turn) in story.items {
       for call in turn.calls {
@@ -96,15 +95,14 @@ public enum ExportTable: String, Sendable, Hashable, CaseIterable {
           row(
             story, turn.seq, turn.step, (call.callId, call.name, turn.caller),
             .string(CanonicalJSON.string(call.input, form: .plain)),
-            results.removeValue(forKey: call.callId)))
+            results.take(call.callId, behind: turn.seq)))
       }
     }
     // What ran though no decision holds it.
-    for case .result(let result) in story.items where results[result.callId] != nil {
+    for result in results.left {
       rows.append(
         row(
-          story, result.seq, 0, (result.callId, result.tool, result.caller), .null,
-          results.removeValue(forKey: result.callId)))
+          story, result.seq, 0, (result.callId, result.tool, result.caller), .null, result))
     }
     return rows
   }
@@ -135,6 +133,36 @@ public enum ExportTable: String, Sendable, Hashable, CaseIterable {
       }
     }
   }
+}
+
+/// Which result is whose, also where a later decision has a call of the same id.
+private struct ResultsOfCalls {
+  private var results: [String: [RunStory.Result]] = [:]
+  /// The numbers of the decisions that hold a call of an id.
+  private var decisions: [String: [Int]] = [:]
+
+  init(_ story: RunStory) {
+    for item in story.items {
+      switch item {
+      case .said, .model: break
+      case .turn(let turn):
+        for call in turn.calls { decisions[call.callId, default: []].append(turn.seq) }
+      case .result(let result): results[result.callId, default: []].append(result)
+      }
+    }
+  }
+
+  /// Takes the first result of a call that came before the next decision with its id.
+  mutating func take(_ callId: String, behind seq: Int) -> RunStory.Result? {
+    let next = decisions[callId]?.first { $0 > seq } ?? .max
+    guard
+      let index = results[callId]?.firstIndex(where: { $0.seq > seq && $0.seq < next })
+    else { return nil }
+    return results[callId]?.remove(at: index)
+  }
+
+  /// What nobody took, in the order in which it came.
+  var left: [RunStory.Result] { results.values.flatMap(\.self).sorted { $0.seq < $1.seq } }
 }
 
 /// Rows as text.

@@ -33,6 +33,8 @@ struct CallGraph {
   var hasNoAnswer = false
   /// Whether the source says that only the beginning of the answer is there.
   var cutsAnswer = false
+  /// Whether the source says that the run never stopped, so that nobody knows what came after.
+  var isOpen = false
   /// Whether the source says that the run paused and went on, and not when or why.
   var lacksPauses = false
   /// Whether a text is the answer also where calls follow it and nothing else is said.

@@ -176,7 +176,8 @@ extension GraphEvents {
     if lacksToolContent { recorded["tools"] = "partial" }
     if !unread.isEmpty || graph.mayGoOn { recorded["calls"] = "partial" }
     if graph.lacksPauses { recorded["stop"] = "partial" }
-    if graph.ending == nil { recorded["stop"] = "none" }
+    // A run without its stop is one that did not end, where its source has stops.
+    if graph.ending == nil, !graph.isOpen { recorded["stop"] = "none" }
     return recorded
   }
 

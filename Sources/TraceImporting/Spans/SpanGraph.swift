@@ -86,6 +86,7 @@ struct SpanGraph {
     if roots.contains(where: { $0["agent_eval.answer.cut"]?.boolValue == true }) {
       graph.cutsAnswer = true
     }
+    graph.isOpen = roots.contains { $0["agent_eval.open"]?.boolValue == true }
     graph.lacksPauses = roots.contains { $0["agent_eval.paused"]?.boolValue == true }
     return graph
   }
