@@ -92,6 +92,35 @@ struct ContradictingLogTests {
     #expect(!Self.mayHideCalls(try Self.paid(.started, then: [Self.start(attempt: 2)])))
   }
 
+  @Test("a tool that is listed again as one that reads has written all the same")
+  func listedAgain() throws {
+    let again: JSONObject = [
+      "source": "server",
+      "tools": [["name": "pay", "description": "", "inputSchema": [:], "sideEffect": "read"]],
+    ]
+    var run = RecordedRun()
+    for _ in 0..<2 { run.decide([.init("pay", ["amount": 5])]) }
+    run.stop()
+    var events = run.events
+    events[0].data["tools"] = [
+      ["name": "pay", "description": "", "inputSchema": [:], "sideEffect": "write"]
+    ]
+    for place in [1, events.count - 1] {
+      var changed = events
+      changed.insert(
+        Event(seq: 0, step: 1, type: .toolsListed, runId: "run", data: again), at: place)
+      changed = Self.numbered(changed)
+      #expect(try Self.outcomes(changed, ["noRepeatedSideEffect": true]) == [.fail])
+      var (trajectory, notes) = (Trajectory(), RunNotes())
+      for event in changed {
+        trajectory.apply(event)
+        notes.apply(event)
+      }
+      let accepted = AcceptedRun(of: trajectory, notes, Judgement(outcomes: []))
+      #expect(accepted.decisions.flatMap { $0 }.map(\.mayWrite) == [true, true])
+    }
+  }
+
   @Test("a second result may be of a second call; one of unknown effect may be told later")
   func endedAgain() throws {
     let twice = try Self.paid(then: [Self.result()])

@@ -142,9 +142,9 @@ public struct RunNotes: Sendable {
   private mutating func note(tools: [JSONValue]) {
     for tool in tools {
       guard let name = tool["name"]?.stringValue else { continue }
-      // A tool of unknown effect counts as one that writes.
-      effects[ByteText(name)] =
-        tool["sideEffect"]?.stringValue.flatMap(SideEffect.init(rawValue:)) ?? .write
+      // A tool of unknown effect counts as one that writes, and one that is listed again as what it was listed as most.
+      let effect = tool["sideEffect"]?.stringValue.flatMap(SideEffect.init(rawValue:)) ?? .write
+      effects[ByteText(name)] = max(effect, effects[ByteText(name)] ?? effect)
     }
   }
 

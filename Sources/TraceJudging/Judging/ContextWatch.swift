@@ -106,10 +106,18 @@ struct ContextWatch: Sendable {
     return answer
   }
 
-  /// Looks for the texts in every string of the prompt, keys of inputs and results included.
+  /// Looks for the texts in every string and number of the prompt, keys of inputs and results included.
   private mutating func look(_ prompt: JSONValue?, _ seq: Int) {
     let wanted = rule.contains.indices.filter { contains[$0].certain == nil }
     let forbidden = rule.neverContains.indices.filter { neverContains[$0].certain == nil }
+    func hold(_ text: JSONValue, _ watch: inout ContextWatch) {
+      for index in wanted {
+        watch.contains[index].note(Trilean(rule.contains[index].matches(text)), at: seq)
+      }
+      for index in forbidden {
+        watch.neverContains[index].note(Trilean(rule.neverContains[index].matches(text)), at: seq)
+      }
+    }
     var pending = prompt.map { [$0] } ?? []
     while let value = pending.popLast() {
       switch value {
@@ -119,13 +127,9 @@ struct ContextWatch: Sendable {
           pending.append(.string(member.key))
           pending.append(member.value)
         }
-      case .string, .lost, .cut:
-        for index in wanted {
-          contains[index].note(Trilean(rule.contains[index].matches(value)), at: seq)
-        }
-        for index in forbidden {
-          neverContains[index].note(Trilean(rule.neverContains[index].matches(value)), at: seq)
-        }
+      case .string, .lost, .cut: hold(value, &self)
+      // A model is shown the digits: the number of a card is no less of one without quotes.
+      case .number(let number): hold(.string(number.token), &self)
       default: break
       }
     }

@@ -126,7 +126,7 @@ public struct GatheredFacts: Sendable {
   /// Whether somebody said something of a call that is no approval of a form that is known.
   private(set) var lacksApprovals = false
   private(set) var efforts: [String: Effort] = [:]
-  /// What each tool does to the world, where its definition says so.
+  /// What each tool does to the world, where its definition says so; of several of one name the most.
   private(set) var sideEffects: [String: SideEffect] = [:]
   /// Where each step was first seen.
   private(set) var stepStarts: [(step: Int, seq: Int)] = []
@@ -263,7 +263,8 @@ public struct GatheredFacts: Sendable {
       guard let name = tool["name"]?.stringValue,
         let effect = tool["sideEffect"]?.stringValue.flatMap(SideEffect.init(rawValue:))
       else { continue }
-      sideEffects[name] = effect
+      // A source that lists it again as harmless does not undo what it could do before.
+      sideEffects[name] = max(effect, sideEffects[name] ?? effect)
     }
   }
 
