@@ -71,6 +71,8 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   case openHands = "openhands"
   /// Sessions of the Copilot CLI.
   case copilot = "copilot-cli"
+  /// Sessions of VS Code's chat.
+  case vscodeChat = "vscode-chat"
   /// What Droid prints.
   case droid
   /// Sessions of Grok's CLI.
@@ -122,6 +124,7 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
     case .sweAgent: SweAgent.self
     case .openHands: OpenHands.self
     case .copilot: CopilotCli.self
+    case .vscodeChat: VSCodeChat.self
     case .droid: DroidStream.self
     case .grok: GrokCli.self
     case .kimi: KimiCode.self
@@ -139,8 +142,8 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   static let guessingOrder: [ImportFormat] = [
     .tau2, .agentDojo, .otlp, .inspect, .mlflow, .langSmith, .openAIAgents, .braintrust, .opik,
     .weave, .datadog, .helicone, .posthog, .batch, .langfuse, .jaeger,
-    .cursor, .claudeAi, .libreChat, .managedAgents, .aiStudio, .copilot, .droid, .grok, .kimi,
-    .openCode, .chatgpt, .cline,
+    .cursor, .claudeAi, .libreChat, .managedAgents, .aiStudio, .copilot, .vscodeChat, .droid, .grok,
+    .kimi, .openCode, .chatgpt, .cline,
     .phoenix, .atof, .atif, .adk, .sweAgent, .geminiCli, .claudeCode, .codex, .pi, .openHands,
     .messages, .openAIMessages,
   ]
