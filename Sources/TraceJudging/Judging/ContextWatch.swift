@@ -110,14 +110,6 @@ struct ContextWatch: Sendable {
   private mutating func look(_ prompt: JSONValue?, _ seq: Int) {
     let wanted = rule.contains.indices.filter { contains[$0].certain == nil }
     let forbidden = rule.neverContains.indices.filter { neverContains[$0].certain == nil }
-    func hold(_ text: JSONValue, _ watch: inout ContextWatch) {
-      for index in wanted {
-        watch.contains[index].note(Trilean(rule.contains[index].matches(text)), at: seq)
-      }
-      for index in forbidden {
-        watch.neverContains[index].note(Trilean(rule.neverContains[index].matches(text)), at: seq)
-      }
-    }
     var pending = prompt.map { [$0] } ?? []
     while let value = pending.popLast() {
       switch value {
@@ -127,11 +119,23 @@ struct ContextWatch: Sendable {
           pending.append(.string(member.key))
           pending.append(member.value)
         }
-      case .string, .lost, .cut: hold(value, &self)
+      case .string, .lost, .cut: hold(value, seq, wanted, forbidden)
       // A model is shown the digits: the number of a card is no less of one without quotes.
-      case .number(let number): hold(.string(number.token), &self)
+      case .number(let number): hold(.string(number.token), seq, wanted, forbidden)
       default: break
       }
+    }
+  }
+
+  /// Notes of a text which of the texts that are asked for, and of those that are forbidden, it holds.
+  private mutating func hold(
+    _ text: JSONValue, _ seq: Int, _ wanted: [Int], _ forbidden: [Int]
+  ) {
+    for index in wanted {
+      contains[index].note(Trilean(rule.contains[index].matches(text)), at: seq)
+    }
+    for index in forbidden {
+      neverContains[index].note(Trilean(rule.neverContains[index].matches(text)), at: seq)
     }
   }
 }
