@@ -58,7 +58,7 @@ struct VSCodeChatTests {
       Self.session([
         Self.request([
           #"{"value":"I look"}"#, Self.part("copilot_readFile", "5d1c"),
-          Self.part("run_in_terminal", "call_2"), #"{"kind":"undoStop","id":"u"}"#,
+          Self.part("copilot_runInTerminal", "call_2"), #"{"kind":"undoStop","id":"u"}"#,
           #"{"value":"Done","supportThemeIcons":false}"#,
         ])
       ]))

@@ -22,7 +22,7 @@ enum VSCodeChat: FormatAdapter {
     "lastMessageDate", "computedTitle", "responderAvatarIconUri", "requesterUsername",
     "requesterAvatarIconUri", "workingSet",
   ]
-  private static let marks = ["responderUsername", "sessionId", "initialLocation"]
+  private static let marks = ["responderUsername", "sessionId", "initialLocation", "creationDate"]
 
   static func recognizes(_ document: SourceDocument) -> Bool {
     switch document {

@@ -42,8 +42,16 @@ struct VSCodePart {
     return String(id)
   }
 
-  /// A name as it is compared, whoever wrote it.
-  static func plain(_ name: String) -> String { ToolWord.plain(names[name] ?? name) }
+  /// A name as it is compared, whoever wrote it: `copilot_runInTerminal` is `run_in_terminal`.
+  static func plain(_ name: String) -> String {
+    let name = names[name] ?? name
+    let prefix = "copilot_"
+    return ToolWord.plain(name.hasPrefix(prefix) ? String(name.dropFirst(prefix.count)) : name)
+      .filter { $0 != "_" }
+  }
+
+  /// Whether it is the same as another, which has no id to tell that by.
+  func isSame(as other: VSCodePart) -> Bool { value == other.value }
 
   var subAgent: String? { value["subAgentInvocationId"]?.stringValue }
   var isOfSubAgent: Bool { subAgent != nil || value["fromSubAgent"]?.boolValue == true }
@@ -160,7 +168,9 @@ struct VSCodePart {
 
   /// By which names models call the tools that Copilot adds to VS Code under other ones.
   private static let names: [String: String] = [
-    "copilot_applyPatch": "apply_patch", "copilot_searchCodebase": "semantic_search",
+    "copilot_runInTerminal": "run_in_terminal",
+    "copilot_getTerminalOutput": "get_terminal_output", "copilot_applyPatch": "apply_patch",
+    "copilot_searchCodebase": "semantic_search",
     "copilot_searchWorkspaceSymbols": "search_workspace_symbols",
     "copilot_listCodeUsages": "list_code_usages",
     "copilot_updateUserPreferences": "update_user_preferences",

@@ -45,6 +45,7 @@ struct VSCodeRequest {
     parts = VSCodePart.all(of: request)
     var rounds = Self.rounds(of: request)
     takeBack(from: before, into: &rounds)
+    for part in parts where part.isCall { unread += part.unread }
     takeRounds(rounds)
     takeParts(afterRounds: !rounds.isEmpty)
     let sorted = late.enumerated().sorted {
@@ -95,7 +96,12 @@ struct VSCodeRequest {
     var asked = Set(rounds.flatMap(Self.ids))
     for state in before.reversed() {
       for part in VSCodePart.all(of: state) where part.isCall {
-        if let id = part.id, shown.insert(id).inserted { parts.append(part) }
+        if let id = part.id {
+          if shown.insert(id).inserted { parts.append(part) }
+        } else if !parts.contains(where: part.isSame) {
+          // It may be one of those that are there, as it was before.
+          unread.append(part.placed.pointer())
+        }
       }
       let lost = Self.rounds(of: state).filter { round in
         let ids = Self.ids(round)
@@ -138,7 +144,8 @@ struct VSCodeRequest {
   private func message(at pointer: JSONPointer, _ raw: JSONValue) -> ReadMessage {
     var message = ReadMessage(
       role: .assistant, roleName: "assistant", pointer: pointer, raw: raw)
-    message.model = request.value["modelId"]?.stringValue
+    let model = raw["modelId"] ?? result["metadata"]?["resolvedModel"] ?? request.value["modelId"]
+    message.model = model?.stringValue
     return message
   }
 
@@ -320,7 +327,6 @@ struct VSCodeRequest {
         name: part.name, input: part.told, id: part.id,
         problem: part.name.isEmpty ? "a call without a name" : nil,
         pointer: part.placed.pointer()), at: part.placed.pointer())
-    message.unread += part.unread
     if let result = outcome(
       id: part.id, name: part.name, by: part, at: part.placed.pointer())
     {
