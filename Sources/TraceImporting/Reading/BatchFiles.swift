@@ -63,9 +63,8 @@ struct BatchFiles {
   }
 
   private static func file(of group: SourceGroup, at index: Int) -> File? {
-    var digest = DigestBuilder()
     guard let file = group.files.first, let bytes = try? SourceFiles.read(file.path),
-      let document = try? group.document(takingIn: &digest).fitting(.batch),
+      let document = try? SourceDocument(parsing: bytes, name: file.relativePath).fitting(.batch),
       ImportFormat.guess(document) == .batch
     else { return nil }
     let folder = Array(file.path.utf8)
