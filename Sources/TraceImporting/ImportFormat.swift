@@ -45,6 +45,8 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   case claudeAi = "claude-ai"
   /// Conversations as LibreChat exports them.
   case libreChat = "librechat"
+  /// Chats as Open WebUI exports them.
+  case openWebUI = "open-webui"
   /// Logs of Inspect.
   case inspect
   /// Event streams of NeMo Relay.
@@ -111,6 +113,7 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
     case .cursor: CursorStream.self
     case .claudeAi: ClaudeAi.self
     case .libreChat: LibreChat.self
+    case .openWebUI: OpenWebUI.self
     case .inspect: Inspect.self
     case .atof: Atof.self
     case .messages: MessageLists.self
@@ -142,8 +145,8 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   static let guessingOrder: [ImportFormat] = [
     .tau2, .agentDojo, .otlp, .inspect, .mlflow, .langSmith, .openAIAgents, .braintrust, .opik,
     .weave, .datadog, .helicone, .posthog, .batch, .langfuse, .jaeger,
-    .cursor, .claudeAi, .libreChat, .managedAgents, .aiStudio, .copilot, .vscodeChat, .droid, .grok,
-    .kimi, .openCode, .chatgpt, .cline,
+    .cursor, .claudeAi, .libreChat, .openWebUI, .managedAgents, .aiStudio, .copilot, .vscodeChat,
+    .droid, .grok, .kimi, .openCode, .chatgpt, .cline,
     .phoenix, .atof, .atif, .adk, .sweAgent, .geminiCli, .claudeCode, .codex, .pi, .openHands,
     .messages, .openAIMessages,
   ]
