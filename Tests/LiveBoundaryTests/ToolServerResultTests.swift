@@ -25,4 +25,37 @@ struct ToolServerResultTests {
       #expect(!isOk)
     }
   }
+
+  @Test(
+    "a member that is null beside the other one of a reply says nothing",
+    arguments: [
+      (#"{"jsonrpc":"2.0","id":1,"result":{"n":1},"error":null}"#, true),
+      (#"{"jsonrpc":"2.0","id":1,"result":null,"error":null}"#, true),
+      (#"{"jsonrpc":"2.0","id":1,"result":null,"error":{"code":1,"message":"no"}}"#, false),
+      (#"{"jsonrpc":"2.0","id":1,"error":null}"#, false),
+    ])
+  func nullMembers(text: String, isResult: Bool) throws {
+    guard case .reply(1, let reply) = IncomingMessage(try JSONValue(parsing: text)) else {
+      Issue.record("no reply")
+      return
+    }
+    if case .result = reply {
+      #expect(isResult)
+    } else {
+      #expect(!isResult)
+    }
+  }
+
+  @Test("the messages of a batch are messages, each by itself")
+  func batch() throws {
+    let text = #"[{"jsonrpc":"2.0","method":"x"},{"jsonrpc":"2.0","id":2,"result":{}},7]"#
+    let messages = IncomingMessage.all(in: try JSONValue(parsing: text))
+    #expect(messages.count == 3)
+    guard messages.count == 3, case .notification = messages[0], case .reply(2, _) = messages[1],
+      case .other = messages[2]
+    else {
+      Issue.record("other messages")
+      return
+    }
+  }
 }

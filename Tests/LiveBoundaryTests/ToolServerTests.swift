@@ -193,6 +193,9 @@ struct ToolServerTests {
     (["twice"], "write", #"ok: "written 1""#),
     (["requests"], "write", #"ok: "written 1""#),
     (["marks"], "write", #"ok: "written 1""#),
+    (["nulls"], "write", #"ok: "written 1""#),
+    (["batches"], "write", #"ok: "written 1""#),
+    (["tagged"], "write", #"ok: "written 1""#),
     (
       ["mute"], "write",
       "error, effect unknown: the server closed its standard output, and was ended; the next call starts it again, once in a run"

@@ -12,7 +12,8 @@ public enum ToolServerScript {
 
   private static let text = #"""
     # Switches: legacy modern silent exits pages loop endless stray stderr twice changes lingers child
-    #           requests nolist badlist version late marks mute
+    #           requests nolist badlist version late marks mute nulls
+    #           batches tagged
     modes=" $* "
     has() { [[ $modes == *" $1 "* ]]; }
     echo $$ >>starts
@@ -25,7 +26,11 @@ public enum ToolServerScript {
       has stray && echo "DEBUG about to answer"
       has marks && printf '\xef\xbb\xbf'
       has stderr && head -c 1048576 /dev/zero | tr '\0' e >&2
-      printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"
+      has tagged && printf '[debug] {"jsonrpc":"2.0","id":%s}\n' "$1"
+      if has nulls; then printf '{"jsonrpc":"2.0","id":%s,"result":%s,"error":null}\n' "$1" "$2"
+      elif has batches; then printf '[{"jsonrpc":"2.0","method":"x"},{"jsonrpc":"2.0","id":%s,"result":%s}]\n' "$1" "$2"
+      else printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"
+      fi
       has twice && printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$(text again)"
     }
     fail() { printf '{"jsonrpc":"2.0","id":%s,"error":{"code":%s,"message":"%s"%s}}\n' "$1" "$2" "$3" "$4"; }

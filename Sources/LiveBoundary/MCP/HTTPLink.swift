@@ -231,9 +231,21 @@
       do { value = try JSONValue(parsing: bytes.withoutByteOrderMark) } catch {
         throw MCPFault(.unreadable, "the server sent a message that cannot be read: \(error)")
       }
-      switch IncomingMessage(value) {
-      case .reply(id, let reply): return reply
-      case .reply, .other: return nil
+      var reply: RPCReply?
+      for message in IncomingMessage.all(in: value) {
+        if case .reply(id, let found) = message {
+          reply = reply ?? found
+        } else {
+          await take(message, ownReplies: &ownReplies)
+        }
+      }
+      return reply
+    }
+
+    /// What is no reply to the request that is waited for.
+    private func take(_ message: IncomingMessage, ownReplies: inout Int) async {
+      switch message {
+      case .reply, .other: break
       case .notification(let method, let params):
         if method == "notifications/tools/list_changed" {
           state.withLock { $0.hasListChanged = true }
@@ -242,7 +254,7 @@
         }
       case .request(let own, let method):
         ownReplies += 1
-        guard ownReplies <= Self.ownReplyLimit else { return nil }
+        guard ownReplies <= Self.ownReplyLimit else { return }
         var reply: JSONObject = ["jsonrpc": "2.0", "id": own]
         if method == "ping" {
           reply["result"] = [:]
@@ -253,7 +265,6 @@
         }
         await send(.object(reply), method: method)
       }
-      return nil
     }
 
     /// A reply of HTTP that says no, with or without one of the protocol in its body.

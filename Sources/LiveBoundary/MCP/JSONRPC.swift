@@ -10,6 +10,11 @@ enum IncomingMessage {
   /// JSON, but no message, or a reply to nobody: passed over.
   case other
 
+  /// The messages of what came in: one, or those of a batch, which servers of 2025-03-26 may send.
+  static func all(in value: JSONValue) -> [IncomingMessage] {
+    value.arrayValue?.map(IncomingMessage.init) ?? [IncomingMessage(value)]
+  }
+
   init(_ value: JSONValue) {
     guard let object = value.objectValue, object["jsonrpc"] == "2.0" else {
       self = .other
@@ -28,7 +33,8 @@ enum IncomingMessage {
       self = .other
       return
     }
-    if let error = object["error"] {
+    // Many servers write the member that does not hold as null.
+    if let error = object["error"], error != .null || object["result"] == nil {
       self = .reply(id: id, .error(RPCError(error)))
     } else {
       self = .reply(id: id, .result(object["result"] ?? .null))

@@ -179,12 +179,19 @@ final class StdioLink: MCPLink {
     }
     let bytes = line.bytes.withoutByteOrderMark
     guard let first = bytes.first(where: { $0 > 0x20 }) else { return }
-    guard first == UInt8(ascii: "{") else { return noteStray(bytes) }
-    let message: JSONValue
-    do { message = try JSONValue(parsing: bytes) } catch {
+    let mayBeBatch = first == UInt8(ascii: "[")
+    guard mayBeBatch || first == UInt8(ascii: "{") else { return noteStray(bytes) }
+    let value: JSONValue
+    do { value = try JSONValue(parsing: bytes) } catch {
+      // Lines of a program's own log begin so, too, and may quote a message.
+      if mayBeBatch { return noteStray(bytes) }
       return fail(line, "a message that cannot be read: \(error)")
     }
-    switch IncomingMessage(message) {
+    for message in IncomingMessage.all(in: value) { take(message, in: bytes) }
+  }
+
+  private func take(_ message: IncomingMessage, in bytes: [UInt8]) {
+    switch message {
     case .reply(let id, let reply): tell(id, .reply(reply))
     case .request(let id, let method): answer(method, id: id)
     case .notification(let method, let params): take(method, params)
