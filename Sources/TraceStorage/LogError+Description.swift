@@ -48,10 +48,15 @@ extension LogError: CustomStringConvertible {
         + "`agent-eval repair` makes a log of format \(RunStarted.currentFormatVersion) of it"
     case .badHeader where offset == 0:
       "\(path): this is no run log, or its very beginning is damaged"
+    case .noTrailer where holdsNothing:
+      "\(path): \(fault); run it again, or name another log"
     default:
       "\(path): damaged\(place): \(fault)\(rest)"
     }
   }
+
+  /// Whether the log ends before its first event, so that there is nothing a missing end could belong to.
+  private var holdsNothing: Bool { offset == 0 && (intactEvents ?? 0) == 0 }
 
   private var place: String {
     switch (block, offset) {
@@ -93,6 +98,7 @@ extension LogError: CustomStringConvertible {
     case .badReference(let reference):
       "the reference \(reference.prefix(80)) leads to nothing it may lead to"
     case .strayBytes: "bytes that belong to no member"
+    case .noTrailer where holdsNothing: "the file is empty, or ends before its first event is whole"
     case .noTrailer: "the end is missing"
     case .lineTooLong(let limit): "a line is longer than \(limit) bytes"
     case .tooDeep(let limit): "a line nests deeper than \(limit)"

@@ -8,6 +8,17 @@ import Testing
 
 @Suite("A log that was cut or damaged")
 struct DamageTests {
+  @Test("A log that ends before its first event is said to, and is not called damaged in a block")
+  func sayWhereNothingIsHeld() {
+    for intact in [nil, 0] {
+      let error = LogError(.noTrailer, path: "a", offset: 0, block: 0, intactEvents: intact)
+      #expect(error.description.contains("the file is empty, or ends before its first event"))
+      #expect(!error.description.contains("damaged in block"))
+    }
+    let cut = LogError(.noTrailer, path: "a", offset: 0, block: 0, intactEvents: 3)
+    #expect(cut.description.contains("the end is missing; the 3 events before it are intact"))
+  }
+
   /// Whole lines of a prefix, by zlib alone.
   static func wholeLines(_ bytes: [UInt8]) -> [[UInt8]] {
     var text: [UInt8] = []
