@@ -408,11 +408,12 @@ def rests_on(facts, place):
     if first in ("runId", "goal", "policyContext", "maxSteps"):
         return []
     if first == "totals" and len(parts) > 1 and parts[1] not in ("steps", "toolCalls"):
-        return ["model"]
+        return ["model", "calls"]
     return {"elapsedMicroseconds": ["time"], "stop": ["stop"], "question": ["answers"], "approvals": ["policy"],
-            "approvedActionIds": ["policy"], "breakers": ["tools"], "steps": ["model", "tools"],
-            "totals": ["model", "tools"], "counters": ["model", "policy", "tools"]}.get(
-                first, ["model", "policy", "stop", "time", "tools"])
+            "approvedActionIds": ["policy"], "breakers": ["tools", "calls"],
+            "steps": ["model", "tools", "calls"], "totals": ["model", "tools", "calls"],
+            "counters": ["model", "policy", "tools", "calls"]}.get(
+                first, ["model", "policy", "stop", "time", "tools", "calls"])
 
 
 def final_state(facts):

@@ -26,6 +26,34 @@ struct UnreadCallTests {
     #expect(partial.objectValue?.keys == ["stopReason"])
   }
 
+  @Test("the state of a run of which calls may have gone unread says not how many there were")
+  func state() throws {
+    let places = [
+      "/totals/toolCalls", "/totals/steps", "/totals/inputTokens", "/steps", "/stop/reason",
+    ]
+    var asked = JSONObject()
+    for place in places { asked[place] = ["$any": true] }
+    let expectations = try Expectations(parsing: ["state": .object(asked)])
+    func outcomes(_ events: [Event]) -> [Outcome] {
+      Judge.judge(events, against: expectations).outcomes.map(\.outcome)
+    }
+    let whole = Self.run([:])
+    #expect(outcomes(whole) == places.map { _ in Outcome.pass })
+    let open = places.map { $0.hasPrefix("/stop") ? Outcome.pass : .unverifiable }
+    #expect(outcomes(Self.run(["calls": "partial"])) == open)
+    // Of a run below whose log is missing the run's own state does not tell.
+    for (what, expected) in [
+      (Unseen.Kind.reply, open), (.child, places.map { _ in Outcome.pass }),
+    ] as [(Unseen.Kind, [Outcome])] {
+      var events = whole
+      let unseen = Unseen(what, ["calls": "partial"], reason: "lost")
+      events.insert(
+        Event(seq: 0, step: 0, type: .unseen, runId: "run", data: unseen.encoded), at: 1)
+      for index in events.indices { events[index].seq = index }
+      #expect(outcomes(events) == expected)
+    }
+  }
+
   @Test("the summary of a log says it as its body does")
   func summary() throws {
     let expectations = try Expectations(

@@ -125,6 +125,10 @@ public struct GatheredFacts: Sendable {
   private(set) var unreadNotes: (written: Bool, read: Bool) = (false, false)
   /// Whether somebody said something of a call that is no approval of a form that is known.
   private(set) var lacksApprovals = false
+  /// Whether the run says that calls of its own may have gone unread; those of runs below it stand in their logs.
+  private(set) var lacksOwnCalls = false
+  /// Whether runs below it are told of, or one of which nobody knows what it did.
+  private(set) var isOfTree = false
   private(set) var efforts: [String: Effort] = [:]
   /// What each tool does to the world, where its definition says so; of several of one name the most.
   private(set) var sideEffects: [String: SideEffect] = [:]
@@ -183,8 +187,11 @@ public struct GatheredFacts: Sendable {
         event.data["inputs"]?["policy"]?["rules"]?.arrayValue?.compactMap { $0["id"]?.stringValue }
           ?? [])
       apply(tools: event.data["tools"]?.arrayValue ?? [])
+      if event.data["recorded"]?["calls"] != nil { lacksOwnCalls = true }
+    case .unseen: apply(unseen: event)
     case .toolsListed:
       apply(tools: event.data["tools"]?.arrayValue ?? [])
+      if event.isOfChild { isOfTree = true }
       if let path = event.pathOfChild { paths[event.runId] = path }
     case .decision: apply(decision: event)
     case .policyDecision:
@@ -237,6 +244,14 @@ public struct GatheredFacts: Sendable {
     // The state is the run's own, also of a tree.
     if facts.contains(.state), state.runId.isEmpty || state.runId.hasSameUTF8(as: event.runId) {
       state.apply(event)
+    }
+  }
+
+  private mutating func apply(unseen event: Event) {
+    if event.isOfChild || RunBelow.isToldToAll(event) {
+      isOfTree = true
+    } else if Unseen.channels(in: event.data)["calls"] != nil {
+      lacksOwnCalls = true
     }
   }
 

@@ -108,6 +108,16 @@ extension JudgedRun {
     }
   }
 
+  /// Whether a place of the state would be another where a call went unread. What a pipeline's tasks came to is not.
+  private func restsOnCalls(_ place: [String]) -> Bool {
+    switch place.first {
+    case "runId", "goal", "policyContext", "maxSteps", "elapsedMicroseconds", "stop", "question",
+      "approvals", "approvedActionIds":
+      false
+    default: gathered.pipeline == nil
+    }
+  }
+
   fileprivate func state(_ rule: StateRule) -> ExpectationOutcome {
     let name = "state \(rule.pointer)"
     let end = view.trajectory.stop?.seq ?? view.trajectory.lastSeq
@@ -128,6 +138,12 @@ extension JudgedRun {
         .unverifiable,
         "What this rests on was not recorded: \(channel)"
           + (view.trajectory.unseenRun == nil ? "." : "; \(view.whyHidden)."))
+    }
+    // The state is the run's own: what is missing of another run of its tree is not.
+    let lacksCalls = gathered.isOfTree ? gathered.lacksOwnCalls : view.lacksCalls
+    if lacksCalls, restsOnCalls(rule.pointer.tokens) {
+      return outcome(
+        .unverifiable, "What this rests on cannot be seen: calls may have gone unread.")
     }
     let recorded = gathered.pipeline?.encoded ?? gathered.state.encoded
     var value = recorded.withMoneyAsDecimals[rule.pointer]
