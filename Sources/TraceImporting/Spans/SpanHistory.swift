@@ -155,6 +155,7 @@ struct SpanHistory {
   /// Results of calls whose execution no span tells.
   private mutating func readResults(_ models: [SpanGraph.ModelCall], _ earlier: Set<String>) {
     let told = Set(executions.compactMap(\.tool.id))
+    let ran = Set(executions.map(\.tool.name))
     // Executions without an id are told by their tool; so many of a tool's results are known.
     var nameless: [String: Int] = [:]
     for execution in executions where execution.tool.id == nil {
@@ -186,6 +187,8 @@ struct SpanHistory {
             }
           } else {
             guard let name, nameless[name] == nil else { continue }
+            // Of one that says nothing of itself, the execution may be told by its id.
+            if result.tool == nil, ran.contains(name) || result.data == .absent { continue }
             // What a tool gave back twice are two results where one list has both.
             let key = "\(name) \(result.data.logged)"
             here[key, default: 0] += 1
