@@ -366,7 +366,7 @@ def observed(facts, cited, hidden):
     if hidden:
         return "unverifiable"
     if not cited:
-        return "not_exercised"
+        return "unverifiable" if facts.answer and "context" in facts.recorded else "not_exercised"
     came = {event["data"]["callId"] for event in facts.events
             if event["type"] == "tool_result" and event["seq"] < facts.answer["seq"]}
     if any(ref not in came for ref in cited):

@@ -87,6 +87,9 @@ struct EvidenceExpectation: EndExpectation {
     book.check(
       "another tool's result is not cited", ["cites": ["search"]], on: cited(["1.1.0"]), is: .fail)
     let imported = Run(recorded: ["context": "partial"]) { $0.end() }
+    book.check(
+      "an import has none that could be looked for", ["observed": true], on: imported,
+      is: .unverifiable)
     book.check("an import has no citations", ["min": 1], on: imported, is: .unverifiable)
     book.check("nor whose results they are", ["cites": ["lookup"]], on: imported, is: .unverifiable)
   }
@@ -153,6 +156,8 @@ extension JudgedRun {
       let unseen = gathered.unshown + gathered.placed.filter(hasSucceeded)
       if let isHidden {
         outcomes.append(outcome("observed", .unverifiable, [], isHidden, expected))
+      } else if refs.isEmpty, isUntold {
+        outcomes.append(outcome("observed", .unverifiable, [], untold, expected))
       } else if refs.isEmpty {
         outcomes.append(outcome("observed", .notExercised, [], "Nothing is cited.", expected))
       } else if strange.isEmpty, gathered.lacksPacket || view.trajectory.recorded["context"] != nil
