@@ -50,6 +50,9 @@ struct CaseSource {
       SourceFiles.File(path: place, relativePath: Self.folder(of: name) + relative))
   }
 
+  /// What stands in it as a list: a file of lines may have a single one.
+  var rows: JSONValue { value.objectValue == nil ? value : [value] }
+
   /// The name without its folders.
   var lastComponent: String { name.split(separator: "/").last.map(String.init) ?? name }
 

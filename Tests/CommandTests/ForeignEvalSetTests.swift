@@ -31,9 +31,9 @@ struct ForeignEvalSetTests {
         .toolResult,
         ToolResultPayload(callId: call.callId, tool: tool, result: .ok(data: nil)).encoded)
     }
-    var stop = Stop(reason: .success)
-    stop.answer = run.answer
-    try add(.stop, stop.encoded)
+    step += 1
+    try add(.decision, DecisionPayload(.answer(text: run.answer, evidenceRefs: [])).encoded)
+    try add(.stop, Stop(reason: .success).encoded)
     _ = try writer.close()
   }
 

@@ -17,22 +17,22 @@ enum Bfcl: CaseAdapter {
   )
 
   static func recognizes(_ source: CaseSource) -> Bool {
-    guard let first = source.value[0] else { return false }
+    guard let first = source.rows[0] else { return false }
     return first["id"]?.stringValue != nil
       && (first["ground_truth"] != nil || first["question"]?[0]?[0]?["role"] != nil)
   }
 
   static func cases(in source: CaseSource) throws(ImportError) -> CaseSet {
     var answers: [String: JSONValue] = [:]
-    let isQuestions = source.value[0]?["question"] != nil
+    let isQuestions = source.rows[0]?["question"] != nil
     let name = source.lastComponent
     if isQuestions, let file = try source.beside("possible_answer/\(name)") {
-      for (_, row) in try objects(file.value, at: JSONPointer()) {
+      for (_, row) in try objects(file.rows, at: JSONPointer()) {
         if let id = row["id"]?.stringValue { answers[id] = row["ground_truth"] }
       }
     }
     var set = CaseSet()
-    for (place, row) in try objects(source.value, at: JSONPointer()) {
+    for (place, row) in try objects(source.rows, at: JSONPointer()) {
       guard let id = row["id"]?.stringValue else {
         throw ImportError(.wrongShape(expected: "a text"), at: place.appending("id"))
       }

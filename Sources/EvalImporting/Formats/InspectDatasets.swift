@@ -12,7 +12,7 @@ enum InspectDatasets: CaseAdapter {
     tells: "A case a sample: the answer holds one of its targets, in whatever case.")
 
   static func recognizes(_ source: CaseSource) -> Bool {
-    guard let samples = source.value.arrayValue, !samples.isEmpty else { return false }
+    guard let samples = source.rows.arrayValue, !samples.isEmpty else { return false }
     return samples.allSatisfy { sample in
       guard sample["target"] != nil, let input = sample["input"] else { return false }
       return input.stringValue != nil || input[0]?["role"] != nil
@@ -21,7 +21,7 @@ enum InspectDatasets: CaseAdapter {
 
   static func cases(in source: CaseSource) throws(ImportError) -> CaseSet {
     var set = CaseSet()
-    for (place, sample) in try objects(source.value, at: JSONPointer()) {
+    for (place, sample) in try objects(source.rows, at: JSONPointer()) {
       let targets = targets(of: sample)
       guard !targets.isEmpty else {
         set.left.append("\(place): no target, so that nothing is asked of the answer")
