@@ -11,8 +11,6 @@ struct CaseSource {
   var name: String
   /// What stands in it; of a file of lines or rows, the array of them.
   var value: JSONValue
-  /// Whether it is a table, whose cells are texts.
-  var isTable = false
 
   /// Reads a file: JSON, JSON Lines, YAML or CSV, by the ending of its name.
   ///
@@ -28,7 +26,6 @@ struct CaseSource {
       self.value = value
     } else if ending.hasSuffix(".csv") {
       value = try CommaSeparated.rows(of: try SourceFiles.read(path))
-      isTable = true
     } else {
       value = try SourceFiles.value(of: try SourceFiles.read(path), named: name)
     }

@@ -59,6 +59,8 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   case adk = "adk-session"
   /// Sessions of Anthropic's managed agents.
   case managedAgents = "managed-agents"
+  /// The memory of smolagents' agents.
+  case smolagents
   /// Prompts as Google's AI Studio keeps them.
   case aiStudio = "ai-studio"
   /// Sessions of Claude Code.
@@ -120,6 +122,7 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
     case .atif: Atif.self
     case .adk: AdkSessions.self
     case .managedAgents: ManagedAgents.self
+    case .smolagents: SmolagentsMemory.self
     case .aiStudio: AIStudio.self
     case .claudeCode: ClaudeCode.self
     case .codex: Codex.self
@@ -145,8 +148,8 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   static let guessingOrder: [ImportFormat] = [
     .tau2, .agentDojo, .otlp, .inspect, .mlflow, .langSmith, .openAIAgents, .braintrust, .opik,
     .weave, .datadog, .helicone, .posthog, .batch, .langfuse, .jaeger,
-    .cursor, .claudeAi, .libreChat, .openWebUI, .managedAgents, .aiStudio, .copilot, .vscodeChat,
-    .droid, .grok, .kimi, .openCode, .chatgpt, .cline,
+    .cursor, .claudeAi, .libreChat, .openWebUI, .managedAgents, .smolagents, .aiStudio, .copilot,
+    .vscodeChat, .droid, .grok, .kimi, .openCode, .chatgpt, .cline,
     .phoenix, .atof, .atif, .adk, .sweAgent, .geminiCli, .claudeCode, .codex, .pi, .openHands,
     .messages, .openAIMessages,
   ]

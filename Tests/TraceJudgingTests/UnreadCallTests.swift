@@ -28,8 +28,9 @@ struct UnreadCallTests {
 
   @Test("the state of a run of which calls may have gone unread says not how many there were")
   func state() throws {
+    // In the order in which they are judged.
     let places = [
-      "/totals/toolCalls", "/totals/steps", "/totals/inputTokens", "/steps", "/stop/reason",
+      "/steps", "/stop/reason", "/totals/inputTokens", "/totals/steps", "/totals/toolCalls",
     ]
     var asked = JSONObject()
     for place in places { asked[place] = ["$any": true] }
