@@ -153,7 +153,8 @@ public struct CaseImporter: Sendable {
       let set = try format.adapter.cases(in: source)
       told.left = set.left
       guard !set.cases.isEmpty else {
-        throw ImportError(.wrongShape(expected: set.left.first ?? "at least one eval case"))
+        throw ImportError(
+          set.left.first.map { .noCases($0) } ?? .wrongShape(expected: "at least one eval case"))
       }
       (told.cases, told.count) = (try write(set.cases, of: file, as: format), set.cases.count)
       for kind in set.cases.flatMap(\.notConverted) { told.notConverted[kind, default: 0] += 1 }

@@ -30,6 +30,8 @@ public struct ImportError: Error, Hashable, Sendable {
     case unsupported(String)
     /// A file in a known format that holds no run.
     case noRuns
+    /// An eval set of which no case could be made; why not of the first.
+    case noCases(String)
     /// A run without a single message.
     case noMessages
     case tooManyMessages(limit: Int)
@@ -83,6 +85,7 @@ extension ImportError.Code {
     case .wrongShape(let expected): "expected \(expected)"
     case .unsupported(let what): "\(what): not supported by any importer yet"
     case .noRuns: "holds no runs"
+    case .noCases(let why): "no case can be made of it: \(why)"
     case .noMessages: "a run without messages"
     case .tooManyMessages(let limit): "a run of more than \(limit) messages; split it"
     case .tooLong(let limit):

@@ -87,7 +87,7 @@ struct ProviderSessionTests {
     let file = try ImportedFile(text, name: "s.jsonl")
     let started = try #require(file.data(.runStarted).first)
     #expect(started["source"]?["missing"]?.arrayValue?.count == 1)
-    #expect(started["recorded"]?["tools"] == "partial")
+    #expect(started["recorded"]?["calls"] == "partial")
   }
 
   private static let studio = #"""

@@ -160,10 +160,11 @@ private struct ImportTable {
 
   /// What it came to, in a line.
   var sum: String {
-    let cases = cases == 0 ? "" : "\(Figures.count(cases, "case"))"
-    let runs = imported == 0 && !cases.isEmpty ? "" : "\(imported)"
-    return [runs, cases].filter { !$0.isEmpty }.joined(separator: " and ")
-      + " imported, \(failures) could not be."
+    let made = Figures.count(cases, "case")
+    let done =
+      cases == 0
+      ? "\(imported)" : imported == 0 ? made : "\(Figures.count(imported, "run")) and \(made)"
+    return "\(done) imported, \(failures) could not be."
   }
 
   mutating func take(_ report: ImportReport) {
