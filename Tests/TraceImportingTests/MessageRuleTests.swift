@@ -245,4 +245,21 @@ struct MessageRuleTests {
     #expect(file.data(.decision).first?["text"] == .bytes([0x61, 0xed, 0xbf, 0xbf]))
     #expect(file.data(.stop).first?["answer"] == .bytes([0x61, 0xed, 0xbf, 0xbf]))
   }
+
+  @Test("a failed call of Agno's run is an error, and whose run it is hides no call")
+  func agno() throws {
+    let file = try ImportedFile(
+      #"""
+      {"run_id":"r","agent_id":"traveller","agent_name":"T","session_id":"s","model":"m","status":"COMPLETED","messages":[
+      {"role":"user","content":"q","from_history":false},
+      {"role":"assistant","tool_calls":[{"id":"c1","function":{"arguments":"{}","name":"book"},"type":"function"}]},
+      {"role":"tool","content":"full","tool_call_id":"c1","tool_name":"book","tool_args":{},"tool_call_error":true},
+      {"role":"assistant","content":"Done."}],
+      "tools":[{"tool_call_id":"c1","tool_name":"book","tool_args":{},"tool_call_error":true,"result":"full"}]}
+      """#)
+    #expect(file.errors.isEmpty, "\(file.errors)")
+    #expect(file.data(.toolResult).map { $0["status"] } == ["error"])
+    #expect(file.data(.runStarted).first?["source"]?["unread"] == nil)
+    #expect(file.stop == "success final_answer")
+  }
 }

@@ -39,7 +39,7 @@ struct SmolagentsMemoryTests {
     let parts = Self.steps.split(separator: #"sunny\nrain"#)
     let file = try ImportedFile(parts.joined(separator: #"sunny\nwarm\nrain"#))
     #expect(parts.count == 2)
-    #expect(file.data(.toolResult).prefix(2).allSatisfy { $0["data"] == nil })
+    #expect(file.data(.toolResult).prefix(2).allSatisfy { $0["data"]?.stringValue == nil })
     #expect(file.data(.runStarted).first?["recorded"]?["tools"] == "partial")
   }
 
@@ -61,7 +61,7 @@ struct SmolagentsMemoryTests {
       (#"{"step_number":4,"model_output_message":{},"odd":[{"name":"wipe"}]}"#, nil, true),
     ] as [(String, String?, Bool)])
   func otherEnds(_ step: String, _ stop: String?, _ isUnread: Bool) throws {
-    let end = try #require(Self.steps.firstRange(of: #","# + "\n    " + #"{"step_number":3"#))
+    let end = try #require(Self.steps.firstRange(of: ",\n{\"step_number\":3"))
     let file = try ImportedFile(Self.steps[..<end.lowerBound] + ",\n" + step + "]")
     #expect(file.reports.map(\.format) == [.smolagents], "\(file.errors)")
     #expect(file.stop == stop)

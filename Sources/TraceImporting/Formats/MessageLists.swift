@@ -188,6 +188,11 @@ enum MessageLists: FormatAdapter {
     "versions_seen",
   ]
 
+  /// What Agno says of a run beside its messages: whose it is. What the members of a team did is none of it.
+  private static let ofAgno: Set<String> = [
+    "agent_id", "agent_name", "model_provider_data", "session_state", "team_id", "team_name",
+  ]
+
   /// The run that one list, request or reply is.
   static func run(_ value: JSONValue, at pointer: JSONPointer) throws(ImportError)
     -> CallGraph
@@ -213,8 +218,10 @@ enum MessageLists: FormatAdapter {
       unread.append(pointer.appending("response"))
     }
     unread += passedOver(value, at: pointer, messages)
+    let isAgno = value["run_id"] != nil && (value["agent_id"] ?? value["team_id"]) != nil
     for member in value.objectValue ?? [:] where !known.contains(member.key) {
       beside[member.key] = member.value
+      if isAgno, ofAgno.contains(member.key), !member.value.mayHoldCall { continue }
       if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
         unread.append(pointer.appending(member.key))
       }

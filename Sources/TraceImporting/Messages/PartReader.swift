@@ -371,7 +371,8 @@ enum UnknownMember {
 /// Reads how a result says that it is an error.
 enum ResultReader {
   static func status(of object: JSONObject, data: JSONValue?) -> GraphResult.Status {
-    for key in ["is_error", "isError", "error"] {
+    // The last is Agno's.
+    for key in ["is_error", "isError", "error", "tool_call_error"] {
       if let value = object[key], case .bool(let isError) = value { return isError ? .error : .ok }
     }
     if let error = object["error"], !error.saysNothing { return .error }
