@@ -253,7 +253,7 @@ struct MessageRuleTests {
       {"run_id":"r","agent_id":"traveller","agent_name":"T","session_id":"s","model":"m","status":"COMPLETED","messages":[
       {"role":"user","content":"q","from_history":false},
       {"role":"assistant","tool_calls":[{"id":"c1","function":{"arguments":"{}","name":"book"},"type":"function"}]},
-      {"role":"tool","content":"full","tool_call_id":"c1","tool_name":"book","tool_args":{},"tool_call_error":true},
+      {"role":"tool","content":"full","tool_call_id":"c1","tool_name":"book","tool_args":{"town":"Graz"},"tool_call_error":true},
       {"role":"assistant","content":"Done."}],
       "tools":[{"tool_call_id":"c1","tool_name":"book","tool_args":{},"tool_call_error":true,"result":"full"}]}
       """#)

@@ -36,6 +36,7 @@ enum MessageLists: FormatAdapter {
   /// Whether a value has what the chat-completion interface has not.
   private static func isForeign(_ value: JSONValue) -> Bool {
     if let elements = value.arrayValue { return isForeign(elements) }
+    if isOfAgno(value) { return true }
     guard let object = value.objectValue, object["suite_name"] == nil,
       object["simulations"] == nil, object["traj"] == nil
     else { return false }
@@ -193,6 +194,12 @@ enum MessageLists: FormatAdapter {
     "agent_id", "agent_name", "model_provider_data", "session_state", "team_id", "team_name",
   ]
 
+  /// Whether it is a run as Agno gives it (`RunOutput.to_dict()`).
+  private static func isOfAgno(_ value: JSONValue) -> Bool {
+    value["run_id"] != nil && (value["agent_id"] ?? value["team_id"]) != nil
+      && value["messages"]?[0]?["role"] != nil
+  }
+
   /// The run that one list, request or reply is.
   static func run(_ value: JSONValue, at pointer: JSONPointer) throws(ImportError)
     -> CallGraph
@@ -218,7 +225,7 @@ enum MessageLists: FormatAdapter {
       unread.append(pointer.appending("response"))
     }
     unread += passedOver(value, at: pointer, messages)
-    let isAgno = value["run_id"] != nil && (value["agent_id"] ?? value["team_id"]) != nil
+    let isAgno = isOfAgno(value)
     for member in value.objectValue ?? [:] where !known.contains(member.key) {
       beside[member.key] = member.value
       if isAgno, ofAgno.contains(member.key), !member.value.mayHoldCall { continue }

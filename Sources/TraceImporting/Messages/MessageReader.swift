@@ -105,7 +105,7 @@ enum MessageReader {
     "invalid_tool_calls", "tool_call_chunks", "tool_call_id", "toolCallId", "name", "refusal",
     "tool_name", "toolName", "additional_kwargs", "is_error", "isError", "status",
     "toolInvocations",
-    "error",
+    "error", "tool_call_error",
   ]
   private static let quiet: Set<String> = [
     "usage", "usage_metadata", "usageMetadata", "response_metadata", "metadata", "annotations",
@@ -115,7 +115,7 @@ enum MessageReader {
     "providerMetadata", "providerOptions", "experimental_attachments", "attachments", "artifact",
     "content_blocks", "timing", "stop_details", "context_management", "diagnostics", "container",
     "safetyRatings", "groundingMetadata", "details", "meta", "thinking", "file_ids", "example",
-    "phase", "generation_info", "generationInfo", "contextItems",
+    "phase", "generation_info", "generationInfo", "contextItems", "tool_args",
     "state", "userState",
   ]
 
