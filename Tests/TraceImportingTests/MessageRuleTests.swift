@@ -250,7 +250,7 @@ struct MessageRuleTests {
   func agno() throws {
     let file = try ImportedFile(
       #"""
-      {"run_id":"r","agent_id":"traveller","agent_name":"T","session_id":"s","model":"m","status":"COMPLETED","messages":[
+      {"run_id":"r","agent_id":"traveller","agent_name":"T","session_id":"s","model":"m","status":"COMPLETED","metrics":{"input_tokens":1,"details":{"model":[{"id":"m"}]}},"input":{"input_content":"q"},"messages":[
       {"role":"user","content":"q","from_history":false},
       {"role":"assistant","tool_calls":[{"id":"c1","function":{"arguments":"{}","name":"book"},"type":"function"}]},
       {"role":"tool","content":"full","tool_call_id":"c1","tool_name":"book","tool_args":{"town":"Graz"},"tool_call_error":true},

@@ -191,7 +191,8 @@ enum MessageLists: FormatAdapter {
 
   /// What Agno says of a run beside its messages: whose it is. What the members of a team did is none of it.
   private static let ofAgno: Set<String> = [
-    "agent_id", "agent_name", "model_provider_data", "session_state", "team_id", "team_name",
+    "agent_id", "agent_name", "metrics", "model_provider_data", "session_state", "team_id",
+    "team_name",
   ]
 
   /// Whether it is a run as Agno gives it (`RunOutput.to_dict()`).
