@@ -290,6 +290,43 @@ struct ForeignEvalSetTests {
     }
   }
 
+  @Test("a sample without a target is left out, and the others are cases without a format's name")
+  func withoutTarget() async throws {
+    let folder = try TemporaryFolder()
+    let sets = [
+      "a.jsonl": "{\"input\": \"1+1\", \"target\": \"2\"}\n{\"input\": \"why\"}\n",
+      "b.csv": "input,target\n1+1,2\nwhy,\n",
+    ]
+    for (name, text) in sets.sorted(by: { $0.key < $1.key }) {
+      try folder.write(name, text)
+      let told = try await Binary.run(
+        ["import", name, "--out", "out", "--json"], in: folder.path
+      ).jsonLines()
+      #expect(told.first?["count"] == 1, "\(told)")
+      #expect(told.first?["left"]?[0]?.stringValue?.contains("/1: no target") == true, "\(told)")
+    }
+    try folder.write("c.jsonl", "{\"input\": \"1+1\"}\n{\"input\": \"why\"}\n")
+    try await Binary.run(["import", "c.jsonl", "--out", "out"], in: folder.path, status: 2)
+  }
+
+  @Test("a prompt in another file is told of where the others are texts")
+  func promptsInFiles() async throws {
+    let folder = try TemporaryFolder()
+    let tests = #""tests": [{"assert": [{"type": "equals", "value": "Hi"}]}]"#
+    let prompts = [
+      (#"["Say hi", "file://prompt.txt"]"#, "/prompts/1: a prompt in another file is not read"),
+      (#"["file://prompt.txt", "file://other.txt"]"#, nil), (#"["Say hi"]"#, nil),
+    ]
+    for (number, (list, left)) in prompts.enumerated() {
+      try folder.write("\(number).json", #"{"prompts": \#(list), \#(tests)}"#)
+      let told = try await Binary.run(
+        ["import", "\(number).json", "--out", "out", "--json"], in: folder.path
+      ).jsonLines()
+      #expect(told.first?["count"] == 1, "\(told)")
+      #expect(told.first?["left"]?[0]?.stringValue == left, "\(told)")
+    }
+  }
+
   @Test(
     "the leaderboard's own files become cases that load, but for those of several turns",
     .enabled(if: TestRun.corpora != nil, "AGENT_EVAL_CORPORA names no folder"))

@@ -13,8 +13,10 @@ enum InspectDatasets: CaseAdapter {
 
   static func recognizes(_ source: CaseSource) -> Bool {
     guard let samples = source.rows.arrayValue, !samples.isEmpty else { return false }
+    // A sample may lack its target, and is left out then; all of them do not.
+    guard samples.contains(where: { $0["target"] != nil }) else { return false }
     return samples.allSatisfy { sample in
-      guard sample["target"] != nil, let input = sample["input"] else { return false }
+      guard let input = sample["input"] else { return false }
       return input.stringValue != nil || input[0]?["role"] != nil
     }
   }

@@ -35,7 +35,8 @@ enum Promptfoo: CaseAdapter {
       throw ImportError(
         .unsupported("a defaultTest in another file"), at: JSONPointer(tokens: ["defaultTest"]))
     }
-    let prompts = prompts(of: source.value["prompts"])
+    let (prompts, unread) = prompts(of: source.value["prompts"])
+    set.left += unread
     for (place, test) in try tests(of: source, references) {
       let test = PromptfooTest(references.resolved(test), shared: shared, references)
       if let reason = test.reasonToLeave {
@@ -64,16 +65,23 @@ enum Promptfoo: CaseAdapter {
     }
   }
 
-  /// The prompts that are texts; one that is not known where there is none, so that tests are not lost with their prompts.
-  private static func prompts(of value: JSONValue?) -> [String?] {
+  /// The prompts that are texts, and what is said of the others; one that is not known where there is none, so that
+  /// tests are not lost with their prompts.
+  private static func prompts(of value: JSONValue?) -> (known: [String?], unread: [String]) {
     let all = value?.arrayValue ?? value.map { [$0] } ?? []
-    let texts = all.map { prompt -> String? in
+    var known: [String?] = []
+    var unread: [String] = []
+    for (index, prompt) in all.enumerated() {
       let text = prompt.stringValue ?? prompt["raw"]?.stringValue
-      return text.flatMap { $0.hasPrefix("file://") ? nil : $0 }
+      if let text, !text.hasPrefix("file://") {
+        known.append(text)
+      } else {
+        let place = value?.arrayValue == nil ? "/prompts" : "/prompts/\(index)"
+        unread.append("\(place): a prompt in another file is not read")
+      }
     }
-    // Prompts in files differ in nothing that is known here.
-    let known = texts.filter { $0 != nil }
-    return known.isEmpty ? [nil] : known
+    // Prompts in files differ in nothing that is known here: where there are no others, each test is a case without one.
+    return known.isEmpty ? ([nil], []) : (known, unread)
   }
 
   /// The tests, with their places: those that stand there, and those of files beside the configuration.
