@@ -85,7 +85,7 @@ public struct ImportCache: Sendable {
     let made = try make(group, in: draft)
     if rename(draft, entry) != 0 {
       let reason = errno
-      remove(draft, made)
+      remove(draft)
       // Somebody else was faster.
       guard reason == EEXIST || reason == ENOTEMPTY, let told = try read(entry) else {
         throw Fault(
@@ -171,32 +171,38 @@ public struct ImportCache: Sendable {
     }
     if let passing {
       // A disk is not full for ever: kept, it would be told of this source as long as the folder is there.
-      remove(draft, made)
-      throw Fault(description: "\(passing)")
+      remove(draft)
+      guard case .unwritable(_, let reason) = passing.code else {
+        throw Fault(description: "\(passing)")
+      }
+      throw unkept(reason)
     }
     do throws(WholeFile.Failure) {
       try WholeFile.create(
         "\(draft)/\(Self.listName)",
         holding: CanonicalJSON.encode(.array(made.map(\.json)), form: .plain))
     } catch {
-      remove(draft, made)
-      throw Fault(description: "\(draft) cannot be written: \(error)")
+      remove(draft)
+      throw unkept("\(error)")
     }
     return made
   }
 
-  /// Takes a draft away that nobody needs.
-  private func remove(_ draft: String, _ made: [Told]) {
-    unlink("\(draft)/\(Self.listName)")
-    for log in made.compactMap(\.log) {
-      unlink("\(draft)/\(log)")
-      var parts = log.split(separator: "/").dropLast()
-      while !parts.isEmpty {
-        rmdir("\(draft)/\(parts.joined(separator: "/"))")
-        parts = parts.dropLast()
-      }
+  /// Why a source is not read though nothing is wrong with it: what was read cannot be kept.
+  private func unkept(_ reason: String) -> Fault {
+    let cause = reason.hasPrefix(folder) ? reason : "\(folder): \(reason)"
+    return Fault(
+      description:
+        "read, but cannot be kept as a log (name another folder with --import-cache): \(cause)")
+  }
+
+  /// Takes a draft away that nobody needs, with folders of logs that were never written.
+  private func remove(_ path: String) {
+    for name in entryNames(in: path) ?? [] where name != "." && name != ".." {
+      let below = "\(path)/\(name)"
+      if linkStatus(below)?.isFolder == true { remove(below) } else { unlink(below) }
     }
-    rmdir(draft)
+    rmdir(path)
   }
 }
 
