@@ -71,7 +71,7 @@ public final class Receiver: Sendable {
   /// - Throws: ``ReceiverFault`` where the folder cannot be used, or another receiver uses it.
   public init(folder: String, options: Options = Options()) throws {
     let own = folder + "/" + Self.spoolFolder
-    WholeFile.makeFolders(for: own + "/drafts/")
+    try Self.makeFolder(own + "/drafts")
     lock = try SpoolLock(own + "/lock")
     self.folder = folder
     self.options = options
@@ -86,6 +86,26 @@ public final class Receiver: Sendable {
       throw ReceiverFault(description: "\(own)/spool.sqlite: \(error)")
     }
     gate = SpoolGate(spool)
+  }
+
+  /// Makes a folder and those above it.
+  ///
+  /// - Throws: ``ReceiverFault`` that names the first that cannot be made: of those below it the system says only that
+  ///   it is not there.
+  private static func makeFolder(_ path: String) throws(ReceiverFault) {
+    for index in path.indices where path[index] == "/" && index != path.startIndex {
+      try makeOne(String(path[..<index]))
+    }
+    try makeOne(path)
+  }
+
+  private static func makeOne(_ path: String) throws(ReceiverFault) {
+    guard !isFolder(path), mkdir(path, 0o777) != 0 else { return }
+    let reason = errno
+    // Somebody else may have been faster.
+    guard !isFolder(path) else { return }
+    throw ReceiverFault(
+      description: "the folder \(path) cannot be made: \(String(cString: strerror(reason)))")
   }
 
   private static func milliseconds(_ seconds: Double) -> Int {

@@ -24,13 +24,21 @@ public struct PauseRequest: Sendable {
     let open = log + ".open"
     let file = FilePaths.open(open, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else {
-      throw PipelineError(
-        access(log, F_OK) == 0
-          ? "\(log) is closed: its pipeline does not run" : "there is no log \(log)")
+      throw PipelineError(whyNotOpen)
     }
     defer { close(file) }
     // A lock that can be had is nobody's; it goes with the file.
     return flock(file, LOCK_EX | LOCK_NB) != 0
+  }
+
+  private var whyNotOpen: String {
+    guard access(log, F_OK) == 0 else { return "there is no log \(log)" }
+    guard let isPipeline = try? WaitingPipeline.isPipeline(log) else {
+      return "\(log) is no run log, or its very beginning cannot be read"
+    }
+    return isPipeline
+      ? "\(log) is closed: its pipeline does not run"
+      : "\(log) is closed, and no pipeline's log: only a pipeline that runs is paused"
   }
 
   /// Leaves the wish.

@@ -41,9 +41,9 @@ public struct ScrubbedLog: Sendable {
     let verified = LogVerifier.verify(path: path)
     guard verified.status == .whole, let digest = verified.sealDigest else {
       let reason = verified.findings.first.map { ": \($0.message)" } ?? ""
-      throw PromotionError(
-        path,
-        "the log is \(verified.status.rawValue)\(reason); let the run end (resume), or repair it")
+      // Of what cannot be read at all nothing ends, and nothing is repaired.
+      let advice = verified.status == .unreadable ? "" : "; let the run end (resume), or repair it"
+      throw PromotionError(path, "the log is \(verified.status.rawValue)\(reason)\(advice)")
     }
     var run = RunRedaction(by: redactor)
     defer { run.end() }

@@ -147,7 +147,11 @@ struct Export: ParsableCommand, Verb {
 
   private func tell(_ report: ExportReport) {
     if json { return Output.json(report.json) }
-    if let error = report.error { Output.error(Visible.line("\(report.log): \(error)")) }
+    if let error = report.error.map({ "\($0)" }) {
+      // What the reader of a log says names it already.
+      let isNamed = error.hasPrefix("\(report.log): ")
+      Output.error(Visible.line(isNamed ? error : "\(report.log): \(error)"))
+    }
     if let note = report.note { Output.error(Visible.line("note: \(report.log): \(note)")) }
   }
 

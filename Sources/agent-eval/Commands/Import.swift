@@ -59,8 +59,10 @@ struct Import: ParsableCommand, Verb {
     if formats { return }
     guard let out else { throw ValidationError("Missing expected argument '--out <out>'") }
     try OutputOption.check(out)
-    if paths.isEmpty { throw ValidationError("Name the files or folders to import.") }
-    guard format == nil, caseFormat == nil, let first = arguments.first, access(first, F_OK) != 0
+    if paths.isEmpty {
+      throw ValidationError("Name the files or folders to import." + Self.folderHint(arguments))
+    }
+    guard format == nil, caseFormat == nil, let first = arguments.first, !Self.isPath(first)
     else { return }
     let formats =
       ImportFormat.allCases.map(\.rawValue) + CaseFormat.allCases.map(\.rawValue)
@@ -68,6 +70,19 @@ struct Import: ParsableCommand, Verb {
     throw ValidationError(
       "“\(Visible.line(first, width: 80))” is neither a format nor a file.\(hint) "
         + "The formats are \(formats.joined(separator: ", ")).")
+  }
+
+  /// Whether a word is meant as a path: something is there, or no format could be called so. That nothing is there
+  /// the importer tells.
+  private static func isPath(_ word: String) -> Bool {
+    var status = stat()
+    return word.contains("/") || word.contains(".") || lstat(word, &status) == 0
+  }
+
+  /// What to say to somebody whose file or folder has the name of a format.
+  private static func folderHint(_ arguments: [String]) -> String {
+    guard let name = arguments.first, fileStatus(name) != nil else { return "" }
+    return " “\(name)” is a format; what is there under this name is ./\(name)."
   }
 
   func run() throws {

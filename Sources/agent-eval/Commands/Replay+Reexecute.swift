@@ -4,6 +4,7 @@ import AgentTrace
 import ArgumentParser
 import EvalLoading
 import EvalRunning
+import FilePaths
 import TraceReplaying
 import TraceReporting
 import TraceStorage
@@ -93,9 +94,9 @@ struct ReexecutionCommand {
 
   /// Returns the exit code: a difference outranks what could not be done.
   private func report(_ arguments: [String]) async throws -> Int32 {
-    let logs = arguments.flatMap { path in
+    let logs = try arguments.flatMap { path throws(FolderError) in
       // A log that is missing is told of with the others.
-      (try? LogFiles.all(below: path)) ?? [path]
+      isFolder(path) ? try LogFiles.all(below: path) : [path]
     }
     guard !logs.isEmpty else {
       let places = arguments.map { Visible.line($0) }.joined(separator: ", ")

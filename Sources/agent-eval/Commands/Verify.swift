@@ -1,6 +1,7 @@
 import AgentTrace
 import ArgumentParser
 import EvalRunning
+import FilePaths
 import TraceReporting
 import TraceStorage
 
@@ -39,10 +40,18 @@ struct Verify: ParsableCommand, Verb {
   func run() throws {
     var worst: Int32 = 0
     let paths = logs.flatMap { path in
-      // A log that is missing is the verifier's to report, like any other that cannot be read.
-      (try? LogFiles.all(below: path)) ?? [path]
+      do throws(FolderError) {
+        return try LogFiles.all(below: path)
+      } catch {
+        // A log that is missing is the verifier's to report, like any other that cannot be read.
+        guard isFolder(path) else { return [path] }
+        Output.error(Visible.line("agent-eval: \(error)"))
+        worst = 2
+        return []
+      }
     }
     guard !paths.isEmpty else {
+      if worst != 0 { throw ExitCode(worst) }
       Output.error(
         "agent-eval: no logs below \(logs.map { Visible.line($0) }.joined(separator: ", "))")
       throw ExitCode(2)

@@ -54,10 +54,16 @@ enum NamedFiles {
         return
           "\(path) is \(sort.noun); name the .jsonl.gz that it came from: what is unpacked and packed again is no log"
       }
-      let wanted = FileSort.allCases.filter(takes.contains).map(\.noun).joined(separator: " or ")
+      let wanted = FileSort.allCases.filter(meant.contains).map(\.noun).joined(separator: " or ")
       let commands = sort.commands(ShellWord.path(path)).prefix(2).map { "agent-eval \($0)" }
       return "\(path) is \(sort.noun), and \(verb) takes \(wanted). For \(sort.noun): "
         + commands.joined(separator: ", or ")
+    }
+
+    /// What is meant to be given there: where traces are taken, whatever may be one is let through, though it looks
+    /// like a file of ours.
+    private var meant: Set<FileSort> {
+      takes.contains(.trace) ? takes.subtracting([.agent, .policy, .pipeline, .shared]) : takes
     }
   }
 
