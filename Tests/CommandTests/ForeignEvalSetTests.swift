@@ -226,7 +226,7 @@ struct ForeignEvalSetTests {
       "a.jsonl",
       #"""
       {"input": "Capital?", "target": "Rome (Italy)", "id": 7}
-      {"input": [{"role": "system", "content": "s"}, {"role": "user", "content": "Choose"}], "target": ["A", "B"], "choices": ["x", "y"]}
+      {"input": [{"role": "system", "content": "s"}, {"role": "user", "content": "Choose"}], "target": ["A", "B"]}
       {"input": "No target", "target": ""}
       """#)
     // One that holds an answer is a run.

@@ -18,6 +18,8 @@ enum AdkEvalSets: CaseAdapter {
     var query: String
     var calls: [(tool: String, input: JSONValue)]
     var reference: String?
+    /// Whether it brings questions of its own to a model that judges.
+    var hasRubrics = false
   }
 
   static func recognizes(_ source: CaseSource) -> Bool {
@@ -45,7 +47,7 @@ enum AdkEvalSets: CaseAdapter {
           present(item, "conversation") ?? [], at: place.appending("conversation"))
         add(
           member(item, "eval_id")?.stringValue, try read(turns, invocation),
-          session: present(item, "session_input"), at: place, to: &set)
+          session: present(item, "session_input"), also: unasked(item), at: place, to: &set)
       }
     } else if value[0]?["data"] == nil {
       let turns = try read(try objects(value, at: root), turn)
@@ -118,7 +120,7 @@ enum AdkEvalSets: CaseAdapter {
     }
     return Turn(
       query: text(member(item, "user_content")) ?? "", calls: found,
-      reference: text(member(item, "final_response")))
+      reference: text(member(item, "final_response")), hasRubrics: hasRubrics(item))
   }
 
   private static func calls(
@@ -148,14 +150,32 @@ enum AdkEvalSets: CaseAdapter {
 
   // MARK: Cases
 
+  private static func hasRubrics(_ item: JSONValue) -> Bool {
+    present(item, "rubrics").map { $0 != [] } ?? false
+  }
+
+  /// What an eval case asks for beside its turns, and no expectation does.
+  private static func unasked(_ item: JSONValue) -> JSONObject {
+    var object = JSONObject()
+    if hasRubrics(item) { object["rubrics"] = present(item, "rubrics") }
+    if let state = present(item, "final_session_state"), state != [:] {
+      object["final_session_state"] = state
+    }
+    return object
+  }
+
   /// The calls of all turns, in this order and no other, as `tool_trajectory_avg_score` asks where nothing else is said.
   ///
   /// What this language has no word for is kept under `notes`: later turns' queries, reference answers (which are compared
   /// there by the words they share), session state.
   private static func add(
-    _ name: String?, _ turns: [Turn], session: JSONValue?, at place: JSONPointer,
-    to set: inout CaseSet
+    _ name: String?, _ turns: [Turn], session: JSONValue?, also unasked: JSONObject = [:],
+    at place: JSONPointer, to set: inout CaseSet
   ) {
+    guard !turns.isEmpty else {
+      set.left.append("\(place): no turn, so that nothing is asked")
+      return
+    }
     var made = ImportedCase(input: turns.first?.query ?? "")
     made.notes["turns"] = .array(
       turns.map { turn in
@@ -167,6 +187,14 @@ enum AdkEvalSets: CaseAdapter {
       })
     made.notes["evalId"] = name.map(JSONValue.string)
     made.notes["session"] = session
+    for member in unasked { made.notes[member.key] = member.value }
+    made.notConverted = unasked.map(\.key)
+    if turns.contains(where: \.hasRubrics), unasked["rubrics"] == nil {
+      made.notConverted.append("rubrics")
+    }
+    if turns.contains(where: { $0.reference?.isEmpty == false }) {
+      made.notConverted.append("reference answers")
+    }
     let calls = turns.flatMap(\.calls).map { call -> JSONValue in
       ["tool": .string(Literally.glob(call.tool)), "input": ["$exact": call.input]]
     }

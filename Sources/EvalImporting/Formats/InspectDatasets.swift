@@ -24,6 +24,11 @@ enum InspectDatasets: CaseAdapter {
   static func cases(in source: CaseSource) throws(ImportError) -> CaseSet {
     var set = CaseSet()
     for (place, sample) in try objects(source.rows, at: JSONPointer()) {
+      guard !isOfChoices(sample) else {
+        set.left.append(
+          "\(place): its target is the letter of a choice, which stands in any answer")
+        continue
+      }
       let targets = targets(of: sample)
       guard !targets.isEmpty else {
         set.left.append("\(place): no target, so that nothing is asked of the answer")
@@ -42,6 +47,15 @@ enum InspectDatasets: CaseAdapter {
       set.cases.append(made)
     }
     return set
+  }
+
+  /// Whether what is asked for is a choice among several, by its letter.
+  private static func isOfChoices(_ sample: JSONValue) -> Bool {
+    switch sample["choices"] ?? .null {
+    case .null: false
+    case .array(let choices): !choices.isEmpty
+    default: true
+    }
   }
 
   /// The targets that say something: an empty one stands in every answer.

@@ -37,8 +37,10 @@ enum Promptfoo: CaseAdapter {
     }
     let (prompts, unread) = prompts(of: source.value["prompts"])
     set.left += unread
+    let isOutputChanged = hasChangingProvider(source.value["providers"] ?? .null)
     for (place, test) in try tests(of: source, references) {
-      let test = PromptfooTest(references.resolved(test), shared: shared, references)
+      let test = PromptfooTest(
+        references.resolved(test), shared: shared, references, isOutputChanged: isOutputChanged)
       if let reason = test.reasonToLeave {
         set.left.append("\(place): \(reason)")
         continue
@@ -82,6 +84,21 @@ enum Promptfoo: CaseAdapter {
     }
     // Prompts in files differ in nothing that is known here: where there are no others, each test is a case without one.
     return known.isEmpty ? ([nil], []) : (known, unread)
+  }
+
+  /// Whether a provider changes what it answers before anything is held against it: `{id, transform}`, or such below its id.
+  private static func hasChangingProvider(_ value: JSONValue) -> Bool {
+    (value.arrayValue ?? [value]).contains { provider in
+      PromptfooTest.hasChange(of: provider)
+        || (provider.objectValue ?? [:]).contains { PromptfooTest.hasChange(of: $0.value) }
+    }
+  }
+
+  /// A number as JavaScript writes it, `1` for `1.0`; `nil` for one that it writes with an exponent or not exactly.
+  static func written(_ value: JSONValue) -> String? {
+    guard let number = value.doubleValue, number.magnitude < 1e15 else { return nil }
+    if number.rounded() == number { return "\(Int(number))" }
+    return number.magnitude < 1e-4 ? nil : "\(number)"
   }
 
   /// The tests, with their places: those that stand there, and those of files beside the configuration.

@@ -8,9 +8,12 @@ struct PromptfooAssertion {
   /// Its type without `not-`.
   private var kind: String
   private var isNegated: Bool
+  private var isOutputChanged: Bool
 
-  init(_ assertion: JSONValue, _ template: PromptfooTest.Template) {
+  /// - Parameter isOutputChanged: whether the output is changed before it is held against anything.
+  init(_ assertion: JSONValue, _ template: PromptfooTest.Template, isOutputChanged: Bool) {
     (self.assertion, self.template) = (assertion, template)
+    self.isOutputChanged = isOutputChanged
     let type = assertion["type"]?.stringValue ?? ""
     isNegated = type.hasPrefix("not-")
     kind = isNegated ? String(type.dropFirst(4)) : type
@@ -24,6 +27,8 @@ struct PromptfooAssertion {
     for key in ["transform", "contextTransform"] where !(assertion[key] ?? .null).isNull {
       return "with a \(key)"
     }
+    let isOfOutput = !kind.hasPrefix("trajectory:") && !["cost", "latency"].contains(kind)
+    if isOutputChanged, isOfOutput { return "of an output that a transform makes" }
     if assertion["metricOnly"] == true || assertion["weight"] == 0 { return "for a figure alone" }
     guard let value = template.rendered(assertion["value"] ?? .null) else {
       return "with a template that holds more than variables"
@@ -46,7 +51,7 @@ struct PromptfooAssertion {
       return [["answer": isNegated ? ["$not": answer] : answer]]
     }
     switch kind {
-    case "equals": return json(["$exact": value])
+    case "equals": return value.doubleValue == nil ? json(["$exact": value]) : nil
     case "is-json":
       if value.isNull || value == "" { return json(["$any": true]) }
       return value.objectValue == nil ? nil : json(["$schema": value])
@@ -88,7 +93,8 @@ struct PromptfooAssertion {
   private func text(_ value: JSONValue) -> String? {
     switch value {
     case .string(let text): text.isEmpty ? nil : text
-    case .number, .bool: "\(value)"
+    case .number: Promptfoo.written(value)
+    case .bool: "\(value)"
     default: nil
     }
   }
@@ -128,7 +134,10 @@ struct PromptfooAssertion {
     guard ["tool", nil].contains(value["type"]?.stringValue) else { return nil }
     guard let name = name ?? (kind == "trajectory:step-count" ? "*" : nil) else { return nil }
     var times = JSONObject()
-    if let least = value["min"]?.intValue ?? leastByDefault, least > 0 {
+    // A least number that is none, as a text, may ask for more than nothing said.
+    let written = value["min"].flatMap { $0.isNull ? nil : $0 }
+    if let written, written.intValue == nil { return nil }
+    if let least = written?.intValue ?? leastByDefault, least > 0 {
       times["min"] = JSONValue(least)
     }
     times["max"] = value["max"]

@@ -6,9 +6,24 @@ struct PromptfooTest {
   private var test: JSONValue
   private var shared: JSONValue
   private var references: Promptfoo.References
+  /// Whether what an agent says is changed before it is held against any assertion.
+  private var isOutputChanged: Bool
 
-  init(_ test: JSONValue, shared: JSONValue, _ references: Promptfoo.References) {
+  /// - Parameter isOutputChanged: whether a provider changes what it answers.
+  init(
+    _ test: JSONValue, shared: JSONValue, _ references: Promptfoo.References, isOutputChanged: Bool
+  ) {
     (self.test, self.shared, self.references) = (test, shared, references)
+    self.isOutputChanged =
+      isOutputChanged
+      || [test, shared].contains { side in
+        [side["options"], side["provider"]].contains { Self.hasChange(of: $0 ?? .null) }
+      }
+  }
+
+  /// Whether options or a provider say to change the output.
+  static func hasChange(of value: JSONValue) -> Bool {
+    ["transform", "postprocess"].contains { !(value[$0] ?? .null).isNull }
   }
 
   /// Why no case can stand for it; `nil` where one can.
@@ -18,7 +33,16 @@ struct PromptfooTest {
         return "it passes by a score (\(key)), not by its assertions"
       }
     }
-    if test["vars"]?.stringValue != nil { return "its variables stand in another file" }
+    for side in [test, shared] {
+      if side["$ref"] != nil { return "what it refers to is not there" }
+      if side["vars"]?.stringValue != nil { return "its variables stand in another file" }
+      if let list = side["assert"], !list.isNull, list.arrayValue == nil {
+        return "its assertions are no list"
+      }
+      if !(side["options"]?["transformVars"] ?? .null).isNull {
+        return "its variables are changed by a program (transformVars)"
+      }
+    }
     return nil
   }
 
@@ -32,11 +56,17 @@ struct PromptfooTest {
     var choices: [JSONObject] = [[:]]
     for member in variables {
       var values = [member.value]
-      if !isKept, let list = member.value.arrayValue, list.allSatisfy({ $0.stringValue != nil }) {
+      // One value that is an empty list is a value as any other: no choice would be no test.
+      if !isKept, let list = member.value.arrayValue, !list.isEmpty,
+        list.allSatisfy({ $0.stringValue != nil })
+      {
         values = list
       }
-      guard choices.count * max(1, values.count) <= limit else {
+      guard choices.count * values.count <= limit else {
         throw ImportError(.wrongShape(expected: "at most \(limit) choices of variables"))
+      }
+      guard choices.count * values.count * variables.count <= Self.valuesLimit else {
+        throw ImportError(.wrongShape(expected: "at most \(Self.valuesLimit) values of variables"))
       }
       choices = choices.flatMap { choice in
         values.map { value in
@@ -49,6 +79,9 @@ struct PromptfooTest {
     return choices
   }
 
+  /// More values in all choices together than these are of no test that somebody wrote, and each is copied into its case.
+  private static let valuesLimit = 100_000
+
   /// The case of one prompt and one choice of variables.
   func made(prompt: String?, _ variables: JSONObject) -> ImportedCase {
     let template = Template(variables: variables)
@@ -59,7 +92,8 @@ struct PromptfooTest {
     var kept: [JSONValue] = []
     for assertion in assertions {
       let kind = assertion["type"]?.stringValue ?? "an assertion without a type"
-      let problem = PromptfooAssertion(assertion, template).add(to: &made)
+      let problem = PromptfooAssertion(assertion, template, isOutputChanged: isOutputChanged)
+        .add(to: &made)
       guard let problem else { continue }
       made.notConverted.append(problem.isEmpty ? kind : "\(kind) (\(problem))")
       kept.append(assertion)
@@ -71,7 +105,9 @@ struct PromptfooTest {
   /// What the agent is asked: the prompt with the variables in it, else the only variable that is a text.
   private func input(_ prompt: String?, _ template: Template) -> String {
     if let prompt, let text = template.rendered(prompt) { return text }
-    let texts = template.variables.compactMap { $0.value.stringValue }
+    let texts = template.variables.compactMap { member in
+      member.value.stringValue.flatMap { _ in template.rendered("{{\(member.key)}}") }
+    }
     return texts.count == 1 ? texts[0] : ""
   }
 
@@ -110,11 +146,15 @@ struct PromptfooTest {
       return result + rest
     }
 
+    /// What is put in for a name; `nil` where nobody knows it here: what stands in another file, or holds a template itself.
     private func value(of name: Substring) -> String? {
       let name = name.filter { $0 != " " }
       switch variables[String(name)] {
-      case .string(let text)?: return text
-      case .number(let number)?: return "\(JSONValue.number(number))"
+      case .string(let text)?:
+        let isElsewhere = ["file://", "package:"].contains(where: text.hasPrefix)
+        let isTemplate = ["{{", "{%", "{#"].contains(where: text.contains)
+        return isElsewhere || isTemplate ? nil : text
+      case .number(let number)?: return Promptfoo.written(.number(number))
       case .bool(let flag)?: return flag ? "true" : "false"
       default: return nil
       }
