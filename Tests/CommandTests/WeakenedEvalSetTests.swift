@@ -28,7 +28,7 @@ struct WeakenedEvalSetTests {
         "{x: 'Hello {{y}}', y: Bob}", "{type: not-contains, value: '{{x}}'}",
         "not-contains (with a template that holds more than variables)"
       ),
-      ("{x: q}", "{type: not-contains, value: 1e300}", "not-contains"),
+      ("{x: q}", "{type: not-contains, value: 1000000000000000000}", "not-contains"),
       (
         "{x: q}", "{type: 'trajectory:tool-used', value: {name: a, min: '3'}}",
         "trajectory:tool-used"
@@ -140,7 +140,7 @@ struct WeakenedEvalSetTests {
            "final_response": {"parts": [{"text": "Hello"}]}}]}]}
       """#, as: "adk")
     #expect(cases.count == 1)
-    #expect(told["left"]?[0]?.stringValue?.hasPrefix("/eval_cases/0: no turn") == true, "\(told)")
+    #expect(told["left"]?[0]?.stringValue?.contains("no turn") == true, "\(told)")
     #expect(
       told["notConverted"] == ["final_session_state": 1, "reference answers": 1, "rubrics": 1])
     #expect(cases[0]["notes"]?["final_session_state"] == ["paid": true])
