@@ -43,6 +43,10 @@ struct CaseSource {
     }
     let place = Self.folder(of: path) + relative
     guard let status = fileStatus(place), !status.isFolder else { return nil }
+    let folder = Self.folder(of: path)
+    guard let real = realpath(place), let root = realpath(folder.isEmpty ? "." : folder),
+      real.hasPrefix(root == "/" ? root : root + "/")
+    else { throw ImportError(.unsupported("links that lead outside its folder (\(relative))")) }
     return try CaseSource(
       SourceFiles.File(path: place, relativePath: Self.folder(of: name) + relative))
   }

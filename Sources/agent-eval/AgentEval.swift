@@ -69,6 +69,7 @@ struct AgentEval: AsyncParsableCommand {
     _ = mallopt(MallocOption.trimThreshold, 64 << 20)
     let arguments = NegativeValues.joined(
       RunLogs.spellingOut(Array(CommandLine.pathArguments.dropFirst())))
+    HyphenatedNames.refuse(in: arguments)
     Settings.require(for: arguments.first)
     if let request = RunRequest(plain: arguments) {
       do {

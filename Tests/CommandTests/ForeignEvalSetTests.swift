@@ -203,6 +203,7 @@ struct ForeignEvalSetTests {
       ("prompts: [a]\ntests: file://../secret.yaml", "outside its folder"),
       ("prompts: [a]\ntests: [/etc/passwd]", "not supported"),
       ("prompts: [a]\ntests: file://gone.yaml", "not supported"),
+      ("prompts: [a]\ntests: file://link.yaml", "lead outside its folder"),
       ("prompts: [a]\ntests: [5]", "a test, or the name of a file"),
       ("prompts: [a]\ntests: [{]", "not YAML"), ("a: 1", "tests, and prompts"),
       ("prompts: [a]\ntests: []", "at least one"),
@@ -210,6 +211,7 @@ struct ForeignEvalSetTests {
   func mistakes(text: String, message: String) async throws {
     let folder = try TemporaryFolder()
     try folder.write("secret.yaml", "- {assert: [{type: contains, value: hidden}]}")
+    try folder.link("in/link.yaml", to: "../secret.yaml")
     try folder.write("in/config.yaml", text)
     let told = try await Binary.run(
       ["import", "promptfoo", "in/config.yaml", "--out", "out", "--json"], in: folder.path,

@@ -85,4 +85,15 @@ struct MisuseTests {
     let left = FileManager.default.enumerator(atPath: folder.path("cache"))?.allObjects ?? []
     #expect(left.isEmpty, "\(left)")
   }
+
+  @Test(
+    "a file whose name begins with a hyphen is no option of a letter each, and no success",
+    arguments: [["run", "-hello.yaml"], ["inspect", "-hello.yaml"], ["check", "-hello.yaml"]])
+  func hyphenatedName(arguments: [String]) async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("-hello.yaml", "caseId: a\nexpected: {maxSteps: 1}\n")
+    let told = try await Binary.run(arguments, in: folder.path, status: 64)
+    #expect(told.errors.contains("write ./-hello.yaml"), "\(told.errors)")
+    #expect(told.output.isEmpty)
+  }
 }
