@@ -307,8 +307,6 @@ struct ForeignEvalSetTests {
       #expect(told.first?["count"] == 1, "\(told)")
       #expect(told.first?["left"]?[0]?.stringValue?.contains("/1: no target") == true, "\(told)")
     }
-    try folder.write("c.jsonl", "{\"input\": \"1+1\"}\n{\"input\": \"why\"}\n")
-    try await Binary.run(["import", "c.jsonl", "--out", "out"], in: folder.path, status: 2)
   }
 
   @Test("a prompt in another file is told of where the others are texts")
