@@ -99,24 +99,25 @@ public struct CaseImporter: Sendable {
 
   /// Imports a file that is no trace, where it is an eval set.
   ///
-  /// - Parameter root: the path that was named: the file, or a folder above it.
-  public func importIfEvalSet(_ path: String, below root: String) -> Finding {
-    let below = SourceFiles.joined(root, "")
-    let isBelow = path.hasPrefix(below)
+  /// - Parameter roots: the paths that were named: the file, or a folder above it, among others.
+  public func importIfEvalSet(_ path: String, below roots: [String]) -> Finding {
+    let below = roots.map { SourceFiles.joined($0, "") }.first(where: path.hasPrefix)
     let name =
-      isBelow ? String(path.dropFirst(below.count)) : SourceFiles.lastComponent(of: path)
+      below.map { String(path.dropFirst($0.count)) } ?? SourceFiles.lastComponent(of: path)
     let file = SourceFiles.File(path: path, relativePath: name)
     guard let source = try? CaseSource(file), let format = CaseFormat.guess(source) else {
       return .noEvalSet
     }
-    if isBelow, isReadWithAnother(file) { return .readWithAnother }
+    if below != nil, isReadWithAnother(file) { return .readWithAnother }
     return .imported(imported(file, source, as: format))
   }
 
   /// What names of eval sets end in, beside what those of traces do.
   private static let endings = [".yaml", ".yml", ".csv"]
 
-  /// The names under which promptfoo looks for its configuration: those of a folder that is imported are taken.
+  /// The files of a folder under the names by which promptfoo looks for its configuration; none of a file.
+  ///
+  /// - Complexity: walks through the folder.
   public static func configurations(below path: String) -> [String] {
     guard isFolder(path), let files = try? SourceFiles.find(path, also: endings) else { return [] }
     return files.map(\.path).filter {

@@ -35,6 +35,20 @@ struct SourceRun {
       }
     }
   }
+
+  /// A run for each conversation of a file, which has no number where it is the only one. What could not be read of the
+  /// file is told of the first.
+  static func each(
+    _ lines: SourceLines, _ read: (JSONValue, JSONPointer) throws(ImportError) -> CallGraph
+  ) -> [SourceRun] {
+    lines.values.enumerated().map { index, line in
+      SourceRun(index: lines.values.count == 1 ? nil : index) { () throws(ImportError) in
+        var graph = try read(line.value, line.pointer)
+        if index == 0 { graph.unread += lines.unread }
+        return graph
+      }
+    }
+  }
 }
 
 /// A run that can be told as events.

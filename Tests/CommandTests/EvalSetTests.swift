@@ -3,7 +3,6 @@ import EvalLoading
 import Foundation
 import TestSupport
 import Testing
-import TraceStorage
 
 @Suite("Eval sets become cases")
 struct EvalSetTests {
@@ -79,30 +78,6 @@ struct EvalSetTests {
 
   // MARK: Other people's eval sets
 
-  /// Writes a log of some calls, each a decision of its own.
-  private func write(_ path: String, _ caseId: String, _ calls: [(String, JSONValue)]) throws {
-    let writer = try LogWriter(creating: path)
-    var (seq, step) = (0, 0)
-    func add(_ type: EventType, _ data: JSONObject) throws {
-      try writer.append(
-        Event(seq: seq, step: step, type: type, runId: "r", data: data), isEffectAhead: false)
-      seq += 1
-    }
-    var started = RunStarted(agentName: "a", goal: "g")
-    started.caseId = caseId
-    try add(.runStarted, started.encoded)
-    for (tool, input) in calls {
-      step += 1
-      let call = ProposedCall(callId: "\(step).1.0", name: tool, input: input)
-      try add(.decision, DecisionPayload(.tool([call])).encoded)
-      try add(
-        .toolResult,
-        ToolResultPayload(callId: call.callId, tool: tool, result: .ok(data: nil)).encoded)
-    }
-    try add(.stop, Stop(reason: .success).encoded)
-    _ = try writer.close()
-  }
-
   @Test(
     "every eval set of the Agent Development Kit is judged right on its own calls and on mutants",
     .enabled(if: TestRun.corpora != nil, "AGENT_EVAL_CORPORA names no folder"))
@@ -151,7 +126,7 @@ struct EvalSetTests {
       for (index, (outcome, calls)) in variants.enumerated() {
         let caseId = "case-\(number)-\(index)"
         wanted[caseId] = outcome
-        try write(folder.path("\(caseId).jsonl.gz"), caseId, calls)
+        try CallLog.write(folder.path("\(caseId).jsonl.gz"), caseId, calls)
         var copy = evalCase.objectValue ?? [:]
         copy["caseId"] = .string(caseId)
         copy["recording"] = .string("../\(caseId).jsonl.gz")

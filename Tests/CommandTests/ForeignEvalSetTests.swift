@@ -2,41 +2,9 @@ import AgentTrace
 import EvalLoading
 import TestSupport
 import Testing
-import TraceStorage
 
 @Suite("Eval sets of promptfoo, BFCL and Inspect become cases")
 struct ForeignEvalSetTests {
-  /// Writes the log of a run: some calls, each a decision of its own, and an answer.
-  private func write(
-    _ path: String, _ caseId: String, _ run: Run
-  ) throws {
-    let writer = try LogWriter(creating: path)
-    var (seq, step) = (0, 0)
-    func add(_ type: EventType, _ data: JSONObject) throws {
-      try writer.append(
-        Event(seq: seq, step: step, type: type, runId: "r", data: data), isEffectAhead: false)
-      seq += 1
-    }
-    var started = RunStarted(agentName: "a", goal: "g")
-    started.caseId = caseId
-    try add(.runStarted, started.encoded)
-    for text in run.calls.split(separator: ";") {
-      step += 1
-      let words = text.split(separator: " ", maxSplits: 1)
-      let tool = String(words[0])
-      let call = ProposedCall(
-        callId: "\(step).1.0", name: tool, input: try JSONValue(parsing: String(words[1])))
-      try add(.decision, DecisionPayload(.tool([call])).encoded)
-      try add(
-        .toolResult,
-        ToolResultPayload(callId: call.callId, tool: tool, result: .ok(data: nil)).encoded)
-    }
-    step += 1
-    try add(.decision, DecisionPayload(.answer(text: run.answer, evidenceRefs: [])).encoded)
-    try add(.stop, Stop(reason: .success).encoded)
-    _ = try writer.close()
-  }
-
   /// Judges each run by the case of its number, and returns the outcomes.
   private func outcomes(
     _ folder: TemporaryFolder, cases path: String, in runsFolder: String = "runs",
@@ -47,8 +15,8 @@ struct ForeignEvalSetTests {
     for (line, run) in zip(lines, runs) {
       let caseId = try #require(try JSONValue(parsing: String(line))["caseId"]?.stringValue)
       if folder.text("\(runsFolder)/here") == nil { try folder.write("\(runsFolder)/here", "") }
-      try write(
-        folder.path("\(runsFolder)/\(caseId).jsonl.gz"), caseId, run)
+      try CallLog.write(
+        folder.path("\(runsFolder)/\(caseId).jsonl.gz"), caseId, try run.parsed, answer: run.answer)
     }
     let outcome = try await Binary.run(
       ["run", path, "--runs", runsFolder, "--json"], in: folder.path, status: nil)
@@ -60,6 +28,16 @@ struct ForeignEvalSetTests {
   private struct Run: Sendable {
     var calls: String
     var answer = ""
+
+    /// The calls with their inputs.
+    var parsed: [(String, JSONValue)] {
+      get throws {
+        try calls.split(separator: ";").map { text in
+          let words = text.split(separator: " ", maxSplits: 1)
+          return (String(words[0]), try JSONValue(parsing: String(words[1])))
+        }
+      }
+    }
   }
 
   /// An assertion of promptfoo, a run, and what it comes to there.

@@ -90,6 +90,20 @@ struct ProviderSessionTests {
     #expect(started["recorded"]?["calls"] == "partial")
   }
 
+  @Test(
+    "what a request took counts although nothing came of it, and pages that are not there are missing"
+  )
+  func silentRequests() throws {
+    let events = Self.listed.dropLast(2)
+    let request =
+      #"{"id":"r9","processed_at":"2026-07-06T17:00:52Z","type":"span.model_request_start"},{"id":"e30","processed_at":"2026-07-06T17:00:53Z","type":"agent.thinking"},{"id":"e31","is_error":false,"model_request_start_id":"r9","model_usage":{"input_tokens":1000,"output_tokens":900},"processed_at":"2026-07-06T17:00:54Z","type":"span.model_request_end"}"#
+    let file = try ImportedFile(events + "," + request + "]}")
+    let taken = file.data(.modelResult).compactMap { $0["usage"]?["outputTokens"]?.intValue }
+    #expect(taken.reduce(0, +) == 911)
+    let page = try ImportedFile(Self.listed.dropLast(1) + #","next_page":"p2"}"#)
+    #expect(page.data(.runStarted).first?["recorded"]?["calls"] == "partial")
+  }
+
   private static let studio = #"""
     {"runSettings":{"model":"models/gemini-3"},"systemInstruction":{"text":"be brief"},"chunkedPrompt":{"chunks":[
     {"role":"user","text":"2+2?","tokenCount":4},

@@ -38,6 +38,7 @@ extension AgentSessions {
       var graph = CallGraph(format: format)
       let lines = SourceLines(document, keys: listKeys, below: pointer).withoutRepeats
       graph.unread = lines.unread
+      graph.missing = furtherPages(of: document, below: pointer)
       read(lines, into: &graph)
       guard !graph.items.isEmpty else { throw ImportError(.noMessages) }
       graph.tellFates()
@@ -46,6 +47,18 @@ extension AgentSessions {
       graph.ending = graph.endingByRefusal ?? graph.ending
       return graph
     }
+  }
+}
+
+extension AgentSessions {
+  /// What an answer of an interface leaves to the next ones.
+  private static func furtherPages(
+    of document: SourceDocument, below pointer: JSONPointer
+  ) -> [MissingPart] {
+    guard case .value(let page) = document,
+      page["has_more"] == true || page["next_page"]?.saysNothing == false
+    else { return [] }
+    return [MissingPart(pointer, "further pages of the session are not in the source")]
   }
 }
 

@@ -35,14 +35,7 @@ enum ChatGPT: FormatAdapter {
       throw ImportError(
         .wrongShape(expected: "conversations with a `mapping` of messages"), at: JSONPointer())
     }
-    let lines = SourceLines(document, keys: keys)
-    return lines.values.enumerated().map { index, line in
-      SourceRun(index: lines.values.count == 1 ? nil : index) { () throws(ImportError) in
-        var graph = try graph(of: line.value, at: line.pointer)
-        if index == 0 { graph.unread += lines.unread }
-        return graph
-      }
-    }
+    return SourceRun.each(SourceLines(document, keys: keys), graph(of:at:))
   }
 
   private static func graph(

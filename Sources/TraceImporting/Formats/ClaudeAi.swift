@@ -32,14 +32,7 @@ enum ClaudeAi: FormatAdapter {
 
   static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
     try check(document, expecting: "conversations with `chat_messages`")
-    let lines = SourceLines(document, keys: keys)
-    return lines.values.enumerated().map { index, line in
-      SourceRun(index: lines.values.count == 1 ? nil : index) { () throws(ImportError) in
-        var graph = try graph(of: line.value, at: line.pointer)
-        if index == 0 { graph.unread += lines.unread }
-        return graph
-      }
-    }
+    return SourceRun.each(SourceLines(document, keys: keys), graph(of:at:))
   }
 
   private static func graph(

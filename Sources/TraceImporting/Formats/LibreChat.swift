@@ -29,14 +29,7 @@ enum LibreChat: FormatAdapter {
 
   static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
     try check(document, expecting: "a conversation with `conversationId` and `messages`")
-    let lines = SourceLines(document)
-    return lines.values.enumerated().map { index, line in
-      SourceRun(index: lines.values.count == 1 ? nil : index) { () throws(ImportError) in
-        var graph = try graph(of: line.value, at: line.pointer)
-        if index == 0 { graph.unread += lines.unread }
-        return graph
-      }
-    }
+    return SourceRun.each(SourceLines(document), graph(of:at:))
   }
 
   private static func graph(

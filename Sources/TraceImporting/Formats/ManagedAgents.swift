@@ -139,6 +139,8 @@ enum ManagedAgents: AgentSessions {
       return message
     }
 
+    private static let failure = "the request to the model failed"
+
     /// What a request to a model took, and that it failed.
     private mutating func end(
       _ event: JSONValue, at pointer: JSONPointer, _ graph: inout CallGraph
@@ -152,15 +154,15 @@ enum ManagedAgents: AgentSessions {
         if case .reply(let reply) = item { reply.responseId == id } else { false }
       }
       guard let place, case .reply(var reply) = graph.items[place] else {
-        guard hasFailed else { return }
+        // It thought, or failed: what it took counts all the same.
         var reply = GraphReply(pointers: [pointer])
-        reply.error = "the request to the model failed"
+        reply.isTold = false
+        if hasFailed { reply.error = Self.failure }
+        reply.take(usage)
         return graph.items.append(.reply(reply))
       }
-      reply.inputTokens = usage.inputTokens
-      reply.outputTokens = usage.outputTokens
-      reply.cachedTokens = usage.cachedTokens
-      if hasFailed { reply.failure = "the request to the model failed" }
+      reply.take(usage)
+      if hasFailed { reply.failure = Self.failure }
       graph.items[place] = .reply(reply)
     }
 

@@ -41,14 +41,7 @@ enum OpenWebUI: FormatAdapter {
 
   static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
     try check(document, expecting: "chats with a `history` of messages by their ids")
-    let lines = SourceLines(document)
-    return lines.values.enumerated().map { index, line in
-      SourceRun(index: lines.values.count == 1 ? nil : index) { () throws(ImportError) in
-        var graph = try graph(of: line.value, at: line.pointer)
-        if index == 0 { graph.unread += lines.unread }
-        return graph
-      }
-    }
+    return SourceRun.each(SourceLines(document), graph(of:at:))
   }
 
   private static func graph(

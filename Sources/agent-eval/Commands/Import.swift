@@ -104,14 +104,16 @@ struct Import: ParsableCommand, Verb {
 
   /// Imports traces, and without a format also the eval sets among them.
   private func importTraces(_ table: inout ImportTable) throws {
+    let configurations = format == nil ? paths.map(CaseImporter.configurations(below:)) : []
     try Importer(format: format, output: out ?? "").run(paths: paths) { report in
-      if format == nil, case .failed(let error) = report.outcome, report.format == nil,
-        let root = paths.first(where: { report.source.hasPrefix($0) })
-      {
-        if error.code == .nothingToImport, !CaseImporter.configurations(below: root).isEmpty {
+      if format == nil, case .failed(let error) = report.outcome, report.format == nil {
+        // A folder in which nothing but a configuration stands is no empty one.
+        if error.code == .nothingToImport,
+          zip(paths, configurations).contains(where: { $0 == report.source && !$1.isEmpty })
+        {
           return
         }
-        switch importer.importIfEvalSet(report.source, below: root) {
+        switch importer.importIfEvalSet(report.source, below: paths) {
         case .noEvalSet: break
         case .readWithAnother: return
         case .imported(let told): return tell(told, &table)
@@ -120,12 +122,9 @@ struct Import: ParsableCommand, Verb {
       table.take(report)
       tell(report.json, report.line)
     }
-    guard format == nil else { return }
-    for path in paths {
-      for file in CaseImporter.configurations(below: path) {
-        if case .imported(let told) = importer.importIfEvalSet(file, below: path) {
-          tell(told, &table)
-        }
+    for file in configurations.joined() {
+      if case .imported(let told) = importer.importIfEvalSet(file, below: paths) {
+        tell(told, &table)
       }
     }
   }
