@@ -159,7 +159,8 @@ let package = Package(
     .target(
       name: "EvalImporting",
       dependencies: [
-        "FilePaths", "AgentTrace", "TraceStorage", "TraceJudging", "EvalLoading", "TraceImporting",
+        "FilePaths", "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging", "EvalLoading",
+        "TraceImporting",
       ],
       swiftSettings: library + cold),
     .target(

@@ -51,18 +51,8 @@ struct ImportedCase {
   }
 }
 
-/// Names and texts of others, in words of this language that mean just them.
+/// Texts of others, in matchers that mean just them.
 enum Literally {
-  /// A glob that matches this name alone.
-  static func glob(_ name: String) -> String {
-    var text = ""
-    for scalar in name.unicodeScalars {
-      if "*?[]{}\\".unicodeScalars.contains(scalar) { text += "\\" }
-      text.unicodeScalars.append(scalar)
-    }
-    return text
-  }
-
   /// A pattern that finds this text alone.
   static func pattern(_ text: String) -> String {
     var pattern = ""

@@ -54,9 +54,6 @@ struct CaseSource {
   /// What stands in it as a list: a file of lines may have a single one.
   var rows: JSONValue { value.objectValue == nil ? value : [value] }
 
-  /// The name without its folders.
-  var lastComponent: String { name.split(separator: "/").last.map(String.init) ?? name }
-
   /// The folder of a path with a slash behind it; nothing where the path has none.
   static func folder(of path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }

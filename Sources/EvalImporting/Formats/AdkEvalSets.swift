@@ -1,5 +1,6 @@
 import AgentTrace
 import TraceImporting
+import TraceMatching
 
 /// Eval sets of Google's Agent Development Kit (`*.test.json`, `*.evalset.json`): what an agent should
 /// call, turn by turn.
@@ -196,7 +197,7 @@ enum AdkEvalSets: CaseAdapter {
       made.notConverted.append("reference answers")
     }
     let calls = turns.flatMap(\.calls).map { call -> JSONValue in
-      ["tool": .string(Literally.glob(call.tool)), "input": ["$exact": call.input]]
+      ["tool": .string(Glob.escaping(call.tool)), "input": ["$exact": call.input]]
     }
     if let problem = made.expect(["toolsCalled": .array(calls), "order": "exact"]) {
       set.left.append("\(place): \(problem)")

@@ -1,5 +1,6 @@
 import AgentTrace
 import TraceImporting
+import TraceMatching
 
 /// The Berkeley Function Calling Leaderboard: questions with the functions that are offered, and in a file of the same
 /// name below `possible_answer` the calls that are right, each argument with the values that it may have.
@@ -25,7 +26,7 @@ enum Bfcl: CaseAdapter {
   static func cases(in source: CaseSource) throws(ImportError) -> CaseSet {
     var answers: [String: JSONValue] = [:]
     let isQuestions = source.rows[0]?["question"] != nil
-    let name = source.lastComponent
+    let name = SourceFiles.lastComponent(of: source.name)
     if isQuestions, let file = try source.beside("possible_answer/\(name)") {
       for (_, row) in try objects(file.rows, at: JSONPointer()) {
         if let id = row["id"]?.stringValue { answers[id] = row["ground_truth"] }
@@ -82,7 +83,7 @@ enum Bfcl: CaseAdapter {
   /// The name, in which interfaces that take no dots have underscores.
   private static func tool(_ name: String) -> String {
     name.split(separator: ".", omittingEmptySubsequences: false)
-      .map { Literally.glob(String($0)) }.joined(separator: "[._]")
+      .map { Glob.escaping(String($0)) }.joined(separator: "[._]")
   }
 
   /// An object with these keys and no other, each with one of its values; those that may be empty may be missing.

@@ -1,5 +1,6 @@
 import AgentTrace
 import TraceImporting
+import TraceMatching
 
 /// An assertion of promptfoo as expectations of ours.
 struct PromptfooAssertion {
@@ -205,7 +206,7 @@ struct PromptfooAssertion {
       } else if "*?".unicodeScalars.contains(scalar) {
         text.unicodeScalars.append(scalar)
       } else {
-        text += Literally.glob(String(scalar))
+        text += Glob.escaping(String(scalar))
       }
     }
     return text
