@@ -1,4 +1,5 @@
 import AgentTrace
+import TestSupport
 import TraceStorage
 
 /// Logs of runs that are nothing but their calls, as judging an eval set's cases asks for.
