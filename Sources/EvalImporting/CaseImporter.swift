@@ -23,6 +23,13 @@ public struct CaseImporter: Sendable {
     /// Why there is none.
     public var error: ImportError?
 
+    /// A report of a file that is not read yet, or cannot be.
+    public init(source: String, format: CaseFormat? = nil, error: ImportError? = nil) {
+      self.source = source
+      self.format = format
+      self.error = error
+    }
+
     /// The wire form, one line of `agent-eval import --json`.
     public var json: JSONValue {
       if let error { return ["source": .string(source), "error": .string("\(error)")] }
@@ -115,14 +122,25 @@ public struct CaseImporter: Sendable {
   /// What names of eval sets end in, beside what those of traces do.
   private static let endings = [".yaml", ".yml", ".csv"]
 
-  /// The files of a folder under the names by which promptfoo looks for its configuration; none of a file.
+  /// The files of a folder that may be eval sets though no trace is called so: promptfoo's configuration, by the
+  /// names under which it looks for it, and tables with the columns of a dataset. None of a file.
   ///
-  /// - Complexity: walks through the folder.
-  public static func configurations(below path: String) -> [String] {
+  /// - Complexity: walks through the folder, and reads the first bytes of each table.
+  public static func candidates(below path: String) -> [String] {
     guard isFolder(path), let files = try? SourceFiles.find(path, also: endings) else { return [] }
-    return files.map(\.path).filter {
-      ["promptfooconfig.yaml", "promptfooconfig.yml"].contains(SourceFiles.lastComponent(of: $0))
+    return files.map(\.path).filter { file in
+      let name = SourceFiles.lastComponent(of: file)
+      return ["promptfooconfig.yaml", "promptfooconfig.yml"].contains(name)
+        || name.lowercased().hasSuffix(".csv") && hasColumnsOfDataset(file)
     }
+  }
+
+  private static func hasColumnsOfDataset(_ path: String) -> Bool {
+    let head = SourceFiles.head(path, count: 4096)
+    guard let line = head.split(whereSeparator: { $0 == 0x0a || $0 == 0x0d }).first,
+      let columns = try? CommaSeparated.records(of: line).first
+    else { return false }
+    return columns.contains("input") && columns.contains("target")
   }
 
   /// Possible answers are read with their questions, where those are there.

@@ -7,8 +7,7 @@ enum CommaSeparated {
   ///
   /// - Throws: ``ImportError`` where a quote is not closed, or a row has more cells than there are columns.
   static func rows(of bytes: [UInt8]) throws(ImportError) -> JSONValue {
-    let mark: [UInt8] = [0xef, 0xbb, 0xbf]
-    var records = try records(of: bytes.starts(with: mark) ? bytes.dropFirst(3) : bytes[...])
+    var records = try records(of: bytes[...])
     records.removeAll { $0 == [""] }
     guard let columns = records.first else { return [] }
     var rows: [JSONValue] = []
@@ -25,7 +24,12 @@ enum CommaSeparated {
     return .array(rows)
   }
 
-  private static func records(of bytes: ArraySlice<UInt8>) throws(ImportError) -> [[String]] {
+  /// The lines of a table, each its cells, behind a byte order mark or not.
+  ///
+  /// - Throws: ``ImportError`` where a quote is not closed.
+  static func records(of bytes: ArraySlice<UInt8>) throws(ImportError) -> [[String]] {
+    let mark: [UInt8] = [0xef, 0xbb, 0xbf]
+    let bytes = bytes.starts(with: mark) ? bytes.dropFirst(3) : bytes
     var records: [[String]] = []
     var (record, cell): ([String], [UInt8]) = ([], [])
     var isQuoted = false

@@ -153,7 +153,7 @@ package struct SourceFiles {
   }
 
   /// The first bytes of a file; none where it cannot be read.
-  static func head(_ path: String, count: Int) -> [UInt8] {
+  package static func head(_ path: String, count: Int) -> [UInt8] {
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { return [] }
     defer { close(file) }

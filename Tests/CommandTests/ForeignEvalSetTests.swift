@@ -135,6 +135,26 @@ struct ForeignEvalSetTests {
   }
 
   @Test(
+    "of a folder, tables with the columns of a dataset are read, others are not, and what may be a trace and is not read is named"
+  )
+  func folders() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "in/data/capitals.csv", "\u{feff}\"input\",target\r\nFrance?,Paris\r\nPeru?,Lima\r\n")
+    try folder.write("in/data/orders.csv", "input,amount\na,1\n")
+    try folder.write("in/session.log", #"[{"role": "user", "content": "a"}]"#)
+    let told = try await Binary.run(["import", "in", "--out", "out"], in: folder.path, status: 0)
+    #expect(told.output.contains("capitals.cases.jsonl  2 cases"), "\(told)")
+    #expect(told.errors.contains("not looked at"), "\(told)")
+    #expect(told.errors.contains("in/session.log"), "\(told)")
+    #expect(!(told.output + told.errors).contains("orders"), "\(told)")
+    // A table that says it is one and is none.
+    try folder.write("bad/capitals.csv", "input,target\nFrance?,\n")
+    let none = try await Binary.run(["import", "bad", "--out", "out"], in: folder.path, status: 2)
+    #expect(none.output.contains("bad/capitals.csv"), "\(none)")
+  }
+
+  @Test(
     "what promptfoo asks and no expectation does is named, and a test of nothing else is left out")
   func withoutCounterpart() async throws {
     let folder = try TemporaryFolder()

@@ -57,6 +57,19 @@ struct GlobTests {
   }
 
   @Test(
+    "an escaped name is a glob of that name and of no other",
+    arguments: [
+      "", "refund_order", "a*", "*\u{301}", "[\u{fe0f}x]", "{a,b}", "a\\", "a\r\n?", "e\u{301}",
+      "\u{301}*",
+    ])
+  func escaped(name: String) throws {
+    let glob = try Glob(Glob.escaping(name))
+    #expect(glob.matches(name))
+    #expect(!glob.matches(name + "x"))
+    #expect(!glob.matches("x" + name))
+  }
+
+  @Test(
     "the nearest word is the one that was meant",
     arguments: [
       ("toolCalled", "toolsCalled"), ("tools_called", "toolsCalled"), ("$regx", "$regex"),

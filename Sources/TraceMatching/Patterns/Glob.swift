@@ -33,12 +33,13 @@ public struct Glob: Hashable, Sendable {
 
   /// The glob that matches this name and nothing else.
   public static func escaping(_ name: String) -> String {
-    var text = ""
-    for character in name {
-      if "*?[]{}\\,".contains(character) { text.append("\\") }
-      text.append(character)
+    // By scalars, as globs are read: a star with an accent over it is a star and an accent.
+    var text = String.UnicodeScalarView()
+    for scalar in name.unicodeScalars {
+      if "*?[]{}\\,".unicodeScalars.contains(scalar) { text.append("\\") }
+      text.append(scalar)
     }
-    return text
+    return String(text)
   }
 
   /// Compiles a glob.

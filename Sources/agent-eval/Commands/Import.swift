@@ -93,6 +93,7 @@ struct Import: ParsableCommand, Verb {
     } else {
       try importTraces(&table)
     }
+    FoundRuns.notePassedOver(below: paths)
     if !json {
       for line in table.lines { Output.error(line) }
       Output.error(table.sum)
@@ -104,12 +105,12 @@ struct Import: ParsableCommand, Verb {
 
   /// Imports traces, and without a format also the eval sets among them.
   private func importTraces(_ table: inout ImportTable) throws {
-    let configurations = format == nil ? paths.map(CaseImporter.configurations(below:)) : []
+    let candidates = format == nil ? paths.map(CaseImporter.candidates(below:)) : []
     try Importer(format: format, output: out ?? "").run(paths: paths) { report in
       if format == nil, case .failed(let error) = report.outcome, report.format == nil {
-        // A folder in which nothing but a configuration stands is no empty one.
+        // A folder in which nothing stands but what may be an eval set is no empty one.
         if error.code == .nothingToImport,
-          zip(paths, configurations).contains(where: { $0 == report.source && !$1.isEmpty })
+          zip(paths, candidates).contains(where: { $0 == report.source && !$1.isEmpty })
         {
           return
         }
@@ -122,9 +123,12 @@ struct Import: ParsableCommand, Verb {
       table.take(report)
       tell(report.json, report.line)
     }
-    for file in configurations.joined() {
-      if case .imported(let told) = importer.importIfEvalSet(file, below: paths) {
-        tell(told, &table)
+    for file in candidates.joined() {
+      switch importer.importIfEvalSet(file, below: paths) {
+      case .imported(let told): tell(told, &table)
+      case .readWithAnother: continue
+      case .noEvalSet:
+        tell(CaseImporter.Report(source: file, error: ImportError(.unknownFormat)), &table)
       }
     }
   }

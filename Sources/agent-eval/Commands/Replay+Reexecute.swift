@@ -108,7 +108,10 @@ struct ReexecutionCommand {
     {
       return try await reportPipeline(log)
     }
-    let items = try await suite(agents: try agents()).run(logs) { item in
+    // Logs of which none is there need no agent: that they are missing is all there is to say.
+    let isNothingThere = logs.allSatisfy { linkStatus($0) == nil }
+    let agents = isNothingThere ? .found(AgentSearch()) : try agents()
+    let items = try await suite(agents: agents).run(logs) { item in
       if logs.count > 1 { Output.progress("made again: \(Visible.line(item.log, width: 60))") }
     }
     if logs.count > 1 { Output.progress("") }
@@ -126,6 +129,11 @@ struct ReexecutionCommand {
 
   private func agents() throws -> ReexecutionSuite.Agents {
     if options.agent.isEmpty { return .found(AgentSearch()) }
+    if let pipeline = options.agent.first(where: PipelineLoader.isPipeline) {
+      let file = Visible.line(pipeline)
+      throw ValidationError(
+        "\(file) is a pipeline: it goes with --agent for the log of one of its runs, given alone")
+    }
     return .given(try options.agent.map { try Diagnostics.unwrap(AgentLoader.load($0)) })
   }
 

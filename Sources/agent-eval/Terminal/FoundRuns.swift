@@ -44,7 +44,7 @@ enum FoundRuns {
   }
 
   /// Names the files of folders that may be traces and were not looked at.
-  private static func notePassedOver(below paths: [String]) {
+  static func notePassedOver(below paths: [String]) {
     let files = paths.filter(isFolder).flatMap { path in
       SourceFiles.passedOver(below: path).map { "\(trimmed(path))/\($0)" }
     }
