@@ -11,6 +11,8 @@ struct CaseSource {
   var name: String
   /// What stands in it; of a file of lines or rows, the array of them.
   var value: JSONValue
+  /// The columns of a table, in their order; none of anything else.
+  var columns: [String] = []
 
   /// Reads a file: JSON, JSON Lines, YAML or CSV, by the ending of its name.
   ///
@@ -25,7 +27,8 @@ struct CaseSource {
       }
       self.value = value
     } else if ending.hasSuffix(".csv") {
-      value = try CommaSeparated.rows(of: try SourceFiles.read(path))
+      let table = try CommaSeparated(try SourceFiles.read(path))
+      (value, columns) = (.array(table.rows), table.columns)
     } else {
       value = try SourceFiles.value(of: try SourceFiles.read(path), named: name)
     }

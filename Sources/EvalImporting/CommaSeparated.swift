@@ -1,16 +1,21 @@
 import AgentTrace
 import TraceImporting
 
-/// Tables as spreadsheets write them (RFC 4180): the first row names the columns.
-enum CommaSeparated {
-  /// The rows, each an object of texts.
+/// A table as spreadsheets write it (RFC 4180): the first row names the columns.
+struct CommaSeparated {
+  /// The names of the columns, in their order.
+  var columns: [String] = []
+  /// The rows below them, each an object of the cells in which something stands.
+  var rows: [JSONValue] = []
+
+  /// Reads a table.
   ///
   /// - Throws: ``ImportError`` where a quote is not closed, or a row has more cells than there are columns.
-  static func rows(of bytes: [UInt8]) throws(ImportError) -> JSONValue {
-    var records = try records(of: bytes[...])
+  init(_ bytes: [UInt8]) throws(ImportError) {
+    var records = try Self.records(of: bytes[...])
     records.removeAll { $0 == [""] }
-    guard let columns = records.first else { return [] }
-    var rows: [JSONValue] = []
+    guard let columns = records.first else { return }
+    self.columns = columns
     for (index, record) in records.dropFirst().enumerated() {
       guard record.count <= columns.count else {
         throw ImportError(
@@ -21,7 +26,6 @@ enum CommaSeparated {
       for (column, cell) in zip(columns, record) where !cell.isEmpty { row[column] = .string(cell) }
       rows.append(.object(row))
     }
-    return .array(rows)
   }
 
   /// The lines of a table, each its cells, behind a byte order mark or not.

@@ -212,12 +212,3 @@ struct PromptfooAssertion {
     return text
   }
 }
-
-extension String {
-  /// Without blanks at its ends.
-  fileprivate var trimmed: String {
-    let isBlank = { (character: Character) in character == " " || character == "\t" }
-    guard let last = lastIndex(where: { !isBlank($0) }) else { return "" }
-    return String(self[...last].drop(while: isBlank))
-  }
-}

@@ -33,6 +33,9 @@ struct PromptfooTest {
         return "it passes by a score (\(key)), not by its assertions"
       }
     }
+    if !(test["providerOutput"] ?? shared["providerOutput"] ?? .null).isNull {
+      return "what is judged stands in it (providerOutput)"
+    }
     for side in [test, shared] {
       if side["$ref"] != nil { return "what it refers to is not there" }
       if side["vars"]?.stringValue != nil { return "its variables stand in another file" }
@@ -104,11 +107,28 @@ struct PromptfooTest {
 
   /// What the agent is asked: the prompt with the variables in it, else the only variable that is a text.
   private func input(_ prompt: String?, _ template: Template) -> String {
-    if let prompt, let text = template.rendered(prompt) { return text }
+    if let prompt, let text = template.rendered(option("prefix") + prompt + option("suffix")) {
+      return text
+    }
     let texts = template.variables.compactMap { member in
       member.value.stringValue.flatMap { _ in template.rendered("{{\(member.key)}}") }
     }
     return texts.count == 1 ? texts[0] : ""
+  }
+
+  private func option(_ name: String) -> String {
+    (test["options"]?[name] ?? shared["options"]?[name])?.stringValue ?? ""
+  }
+
+  /// Which of the prompts it is put into: all of them, or those that it names, also by the beginnings of their labels.
+  func isMeant(for prompt: Promptfoo.Prompt) -> Bool {
+    guard let names = (test["prompts"] ?? shared["prompts"])?.arrayValue,
+      let label = prompt.label
+    else { return true }
+    return names.compactMap(\.stringValue).contains { name in
+      name == label || label.hasPrefix(name + ":")
+        || name.hasSuffix("*") && label.hasPrefix(name.dropLast())
+    }
   }
 
   /// Its own, and those of all tests; those of a set that must all hold stand for themselves.
@@ -118,6 +138,7 @@ struct PromptfooTest {
       (isAlone ? [] : shared["assert"]?.arrayValue ?? []) + (test["assert"]?.arrayValue ?? [])
     return all.map(references.resolved).flatMap { assertion -> [JSONValue] in
       guard assertion["type"] == "assert-set", (assertion["threshold"] ?? .null).isNull,
+        assertion["weight"] != 0,
         let members = assertion["assert"]?.arrayValue
       else { return [assertion] }
       return members.map(references.resolved)
