@@ -130,13 +130,18 @@ struct NewerShapeTests {
       #"{"type":"agent_response","messages":[{"type":"message","role":"user","contents":[{"type":"text","text":"hi"}]},{"type":"message","role":"assistant","contents":[{"type":"function_call","id":"x","call_id":"c","name":"Trip-look_up","arguments":"{\"a\":1}","additional_properties":{}}]},{"type":"message","role":"tool","contents":[{"type":"function_result","id":"x","call_id":"c","result":"no","exception":"ValueError","items":[{"type":"text","text":"no"}]}]},{"type":"message","role":"assistant","author_name":"a","contents":[{"type":"text","text":"done"}]}]}"#,
     ])
   func microsoft(text: String) throws {
-    let file = try ImportedFile(text)
-    #expect(file.data(.decision).map { $0["kind"] } == ["tool", "answer"], "\(file.errors)")
-    let call = file.data(.decision).first?["calls"]?[0]
-    #expect(call?["name"] == "Trip-look_up" && call?["input"] == ["a": 1])
-    let hasFailed = text.contains("exception")
-    #expect(file.data(.toolResult).map { $0["status"] } == [hasFailed ? "error" : "returned"])
-    #expect(file.stop == "success final_answer")
-    #expect(try Self.recorded(file, "calls") == nil)
+    // Also where the halves of a name stand there alone.
+    let halves = text.replacing(
+      #""name":"Trip-look_up","function_name""#, with: #""function_name""#)
+    for text in [text, halves] {
+      let file = try ImportedFile(text)
+      #expect(file.data(.decision).map { $0["kind"] } == ["tool", "answer"], "\(file.errors)")
+      let call = file.data(.decision).first?["calls"]?[0]
+      #expect(call?["name"] == "Trip-look_up" && call?["input"] == ["a": 1])
+      let hasFailed = text.contains("exception")
+      #expect(file.data(.toolResult).map { $0["status"] } == [hasFailed ? "error" : "returned"])
+      #expect(file.stop == "success final_answer")
+      #expect(try Self.recorded(file, "calls") == nil)
+    }
   }
 }

@@ -254,6 +254,16 @@ enum PartReader {
     return nil
   }
 
+  /// The name of a tool; of Semantic Kernel's two halves, where no whole one stands beside them, both.
+  private static func name(in object: JSONObject) -> String? {
+    if object["name"] ?? .null == .null, let function = object["function_name"]?.stringValue,
+      let plugin = object["plugin_name"]?.stringValue, !plugin.isEmpty
+    {
+      return "\(plugin)-\(function)"
+    }
+    return first(nameKeys, in: object)?.stringValue
+  }
+
   private static func takeCall(
     _ call: JSONObject, around: JSONObject, at pointer: JSONPointer, into message: inout ReadMessage
   ) -> Bool {
@@ -261,7 +271,7 @@ enum PartReader {
     let id =
       (first(["tool_call_id", "toolCallId", "toolUseId", "call_id"], in: call)
       ?? first(idKeys, in: call) ?? first(idKeys, in: around))?.stringValue
-    let name = (first(nameKeys, in: inner) ?? first(nameKeys, in: call))?.stringValue
+    let name = name(in: inner) ?? name(in: call)
     let input = first(inputKeys, in: inner) ?? (call["server_tool_call"])
     // Of two members that may be what goes in, one is something else, and nobody knows which.
     let inputs = Set(inputKeys.compactMap { inner[$0] }.filter { !$0.isNull }.map(\.byValue))
@@ -286,7 +296,7 @@ enum PartReader {
     ]
     let id = first(
       ["tool_use_id", "toolUseId", "toolCallId", "tool_call_id", "call_id", "id"], in: object)
-    var name = first(nameKeys, in: object)?.stringValue
+    var name = name(in: object)
     // That of a server, and of no tool; see ``CallReader/ofServer(_:_:)``.
     if let word = name, id != nil, CallReader.isServer(word) { name = nil }
     // Blocks of this interface name no tool: without an id, what stands there may be the id.
