@@ -204,6 +204,24 @@ struct OpenWebUITests {
     #expect(file.data(.runStarted).first?["source"]?["missing"]?.arrayValue?.count == 1)
   }
 
+  @Test("messages that are named and are not there, and a reply without a word, are told")
+  func notThere() throws {
+    let question = Self.message("a", nil, "user", "q")
+    let answer = Self.message("b", "a", "assistant", "It rains.", time: 2)
+    #expect(try Self.unread(Self.imported(Self.chat([question, answer], current: "b"))) == nil)
+    for chat in [
+      Self.chat([question, answer], current: "x"),
+      Self.chat(
+        [question.replacing("\"childrenIds\":[]", with: "\"childrenIds\":[\"b\",\"x\"]"), answer],
+        current: "b"),
+      Self.chat([question, answer.replacing("\"content\"", with: "\"body\"")], current: "b"),
+    ] {
+      let file = try Self.imported(chat)
+      #expect(Self.unread(file) != nil, "\(chat)")
+      #expect(file.data(.runStarted).first?["recorded"]?["calls"] == "partial", "\(chat)")
+    }
+  }
+
   @Test("an answer that failed, or is not done, is no success")
   func unfinished() throws {
     let failed = try Self.answered("x", more: #","error":{"content":"no"}"#)

@@ -44,6 +44,23 @@ enum OpenWebUI: FormatAdapter {
     return SourceRun.each(SourceLines(document), graph(of:at:))
   }
 
+  /// The messages that are said to be there, and where: the current one, and those behind others.
+  private static func named(
+    in history: JSONValue, at pointer: JSONPointer
+  ) -> [(id: String, place: JSONPointer)] {
+    var named: [(String, JSONPointer)] = []
+    if let id = history["currentId"]?.stringValue {
+      named.append((id, pointer.appending("currentId")))
+    }
+    for node in history["messages"]?.objectValue ?? [:] {
+      let place = pointer.appending("messages").appending(node.key).appending("childrenIds")
+      for child in node.value["childrenIds"]?.arrayValue ?? [] {
+        if let id = child.stringValue { named.append((id, place)) }
+      }
+    }
+    return named
+  }
+
   private static func graph(
     of value: JSONValue, at pointer: JSONPointer
   ) throws(ImportError) -> CallGraph {
@@ -71,6 +88,10 @@ enum OpenWebUI: FormatAdapter {
     for id in tree.orphans {
       graph.missing.append(
         .line(nodes[id]?["parentId"]?.stringValue ?? "", at: place.appending(id)))
+    }
+    for (id, place) in named(in: history, at: JSONPointer(tokens: pointer.tokens + path))
+    where nodes[id] == nil {
+      graph.missing.append(.line(id, at: place))
     }
     guard !graph.items.isEmpty else { throw ImportError(.noMessages, at: pointer) }
     graph.agentName = "open-webui"

@@ -44,6 +44,10 @@ struct OpenWebUIMessage {
     {
       pieces[0].unread.append(pointer.appending("output"))
     }
+    // A reply without either says nothing of what the model wrote and called.
+    if role == .assistant, object["content"] == nil, object["output"]?.arrayValue == nil {
+      pieces[0].unread.append(pointer.appending("content"))
+    }
     if role == .other { pieces[0].unread.append(pointer.appending("role")) }
     let last = pieces.count - 1
     pieces[last].usage = ReadUsage(object["usage"] ?? object["info"])
