@@ -148,6 +148,33 @@ struct GuardTests {
     #expect(outcome(without: 5) == .unverifiable)
   }
 
+  @Test(
+    "a call whose start was never recorded began before its result, whatever a log hides behind that",
+    arguments: [
+      (["time": [["never": "a", "before": ["returned": "b"]]]], .fail),
+      (["time": [["never": "a", "before": "b"]]], .fail),
+      (["time": [["never": "a", "after": ["returned": "b"]]]], .unverifiable),
+      (["time": [["expect": "a", "before": "b"]]], .pass),
+      (["time": [["expect": "b", "before": "a"]]], .fail),
+      (["noRepeatedSideEffect": ["b"]], .fail),
+    ] as [(JSONValue, Outcome)])
+  func startsThatWereNotRecorded(text: JSONValue, outcome: Outcome) throws {
+    let expectations = try Expectations(parsing: text)
+    var run = RecordedRun()
+    for tool in ["a", "b", "b"] { run.decide([.init(tool, [:], .ok())]) }
+    var (trajectory, gathered) = (Trajectory(), GatheredFacts(for: expectations))
+    // As imports and the proxy have it.
+    for (seq, event) in run.events.filter({ $0.type != .toolStarted }).enumerated() {
+      var event = event
+      event.seq = seq
+      trajectory.apply(event)
+      gathered.apply(event)
+    }
+    trajectory.markTorn()
+    let found = Judge.judge(trajectory, gathered, against: expectations).outcomes.map(\.outcome)
+    #expect(found == [outcome])
+  }
+
   /// The events of a run made at random: decisions with up to three calls, verdicts, approvals,
   /// starts, retries and results in an order of their own, invalid decisions, a stop.
   private static func trace(_ generator: inout Seeded) -> [Event] {

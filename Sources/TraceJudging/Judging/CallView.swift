@@ -105,11 +105,19 @@ final class CallView: Sendable {
     gaps.contains { $0.last.map { $0 > seq } ?? true }
   }
 
-  /// From the first to the last event behind one that may be hidden; `nil` where none may be.
-  func hole(behind seq: Int) -> ClosedRange<Int>? {
-    let holes = gaps.filter { $0.last.map { $0 > seq } ?? true }
+  /// From the first to the last event that may be hidden behind one, and before another where there is one; `nil`
+  /// where none may be.
+  func hole(behind seq: Int, before next: Int?) -> ClosedRange<Int>? {
+    let end = next.map { $0 - 1 } ?? .max
+    let holes = gaps.filter { $0.first <= end && $0.last ?? .max > seq }
     guard let first = holes.map({ max($0.first, seq + 1) }).min() else { return nil }
-    return first...max(first, holes.map { $0.last ?? .max }.max() ?? .max)
+    return first...max(first, min(end, holes.map { $0.last ?? .max }.max() ?? .max))
+  }
+
+  /// Where the start of a call may stand that is not seen: in a hole behind its proposal, and before its result.
+  func hiddenStart(of outline: CallOutline) -> ClosedRange<Int>? {
+    guard outline.startedSeq == nil else { return nil }
+    return hole(behind: outline.seq, before: outline.resultSeq)
   }
 
   /// All but those of a simulated user.

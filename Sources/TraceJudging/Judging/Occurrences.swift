@@ -217,8 +217,7 @@ extension JudgedRun {
     if sort == .called, let seq = outline.startedSeq { return seq...seq }
     // It was proposed, and begun, before what tells of it.
     if outline.isStray { return 0...max(0, outline.seq - 1) }
-    // A start that is not seen stands in a hole behind the proposal.
-    if sort == .called, let hole = view.hole(behind: outline.seq) { return hole }
+    if sort == .called, let hole = view.hiddenStart(of: outline) { return hole }
     return outline.seq...outline.seq
   }
 

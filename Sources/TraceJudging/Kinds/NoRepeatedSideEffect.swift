@@ -78,9 +78,7 @@ struct NoRepeatedSideEffect: Expectation {
     // Of each tool the last call that failed.
     var failed: [String: Trajectory.Call] = [:]
     var inPart = InputsInPart()
-    func isPlaced(_ call: Trajectory.Call) -> Bool {
-      call.outline.startedSeq != nil || !view.hidesBehind(call.outline.seq)
-    }
+    func isPlaced(_ call: Trajectory.Call) -> Bool { view.hiddenStart(of: call.outline) == nil }
     // In the order in which they began: calls of one decision run side by side.
     let begun = view.agentsCalls
       .enumerated().sorted { ($0.element.begin, $0.offset) < ($1.element.begin, $1.offset) }
