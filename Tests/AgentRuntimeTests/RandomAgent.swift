@@ -241,7 +241,7 @@ struct CountingGuard: RunGuard {
     isBroken ? GuardBreach(expectation: "\(worst ?? "")", message: "a wipe was proposed") : nil
   }
 
-  func breach(ifStarted callIds: [String], by verdict: Verdict) -> GuardBreach? {
+  func breach(ifStarted callIds: [String], by verdict: Verdict?) -> GuardBreach? {
     starts + callIds.count > mostStarts
       ? GuardBreach(expectation: "starts", message: "\(starts) calls ran") : nil
   }

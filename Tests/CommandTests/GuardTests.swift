@@ -139,6 +139,76 @@ struct GuardTests {
     #expect(!results.contains("pay ok"))
   }
 
+  /// What the guard keeps from beginning, though it let the call when policy ruled on it.
+  private static let keptBack: [Scenario] = [
+    .init(
+      guarding: "time: [{never: '*', after: {verdict: deny}}]",
+      script: "{calls: [{tool: pay, input: {}}, {tool: erase, input: {}}]}, {answer: x}",
+      results: ["erase refused", "pay refused"], stop: "success", detail: "final_answer"),
+    .init(
+      guarding: "time: [{never: {returned: lookup}}]",
+      script: "{calls: [{tool: lookup, input: {}}, {tool: mail, input: {}}]}, {answer: x}",
+      results: ["lookup ok"], stop: "policy_denied", detail: "rule:guard:time[0]"),
+    .init(
+      guarding: "policy: {noApprovals: [{approval: denied}]}",
+      script: "{calls: [{tool: fax, input: {}}, {tool: mail, input: {}}]}, {answer: x}",
+      results: ["fax refused"], stop: "policy_denied",
+      detail: "rule:guard:policy.noApprovals[0]"),
+    .init(
+      guarding: "maxRetries: 1", script: "{call: {tool: flaky, input: {}}}, {answer: x}",
+      results: ["flaky error"], stop: "success", detail: "final_answer"),
+  ]
+
+  @Test(
+    "what happens beside a call of one decision keeps it from beginning, being asked about or tried again",
+    arguments: keptBack)
+  private func meanwhile(_ scenario: Scenario) async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "agent.yaml",
+      """
+      name: payer
+      tools:
+        - {name: lookup, sideEffect: read, scripted: [{ok: {amount: 7}}]}
+        - {name: flaky, sideEffect: read, onError: retry, maxAttempts: 5, scripted: [{error: busy}]}
+        - {name: pay, sideEffect: write, scripted: [{ok: {done: true}}]}
+        - {name: erase, sideEffect: write, scripted: [{ok: {done: true}}]}
+        - {name: fax, sideEffect: write, scripted: [{ok: {done: true}}]}
+        - {name: mail, sideEffect: write, scripted: [{ok: {done: true}}]}
+      policy:
+        rules:
+          - {id: no-erasing, tool: erase, verdict: deny}
+          - {id: asked-first, tool: [fax, mail], verdict: approval_required}
+          - {id: all, verdict: allow}
+      human:
+        approvals:
+          - {tool: fax, granted: false, by: ana}
+          - {tool: mail, granted: true, by: ana}
+      guard: {\(scenario.guarding)}
+      model: {script: [\(scenario.script)]}
+      """)
+    try await Binary.run(
+      ["record", "agent.yaml", "go", "--out", "run.jsonl.gz"], in: folder.path,
+      status: scenario.stop == "success" ? 0 : 1)
+    let events = try await Binary.run(["show", "run.jsonl.gz", "--json"], in: folder.path)
+      .jsonLines()
+    let results = events.filter { $0["type"] == "tool_result" }.compactMap { $0["data"] }
+      .map { "\($0["tool"]?.stringValue ?? "") \($0["status"]?.stringValue ?? "")" }
+    #expect(results == scenario.results)
+    let stop = events.last { $0["type"] == "stop" }?["data"]
+    #expect(stop?["reason"]?.stringValue == scenario.stop)
+    #expect(stop?["detail"]?.stringValue == scenario.detail)
+    // Nobody is asked about what is not to begin.
+    let asked = events.filter { $0["type"] == "approval" && $0["data"]?["granted"] == true }
+    #expect(asked.isEmpty)
+    try await Binary.run(["replay", "run.jsonl.gz", "--reexecute"], in: folder.path)
+    guard scenario.stop == "success" else { return }
+    try folder.write(
+      "case.yaml",
+      "{caseId: a, recording: run.jsonl.gz, expected: {\(scenario.guarding)}}")
+    try await Binary.run(["run", "case.yaml"], in: folder.path)
+  }
+
   @Test("a guard that only the end could decide is an error of the agent file")
   func undecidable() async throws {
     let folder = try TemporaryFolder()

@@ -175,6 +175,22 @@ struct GuardTests {
     #expect(found == [outcome])
   }
 
+  @Test("a call that is begun again is one more attempt, not as many as there could be")
+  func nextAttempt() throws {
+    var run = RecordedRun()
+    run.decide([.init("a", [:], .started)])
+    for (most, isBroken) in [(0, true), (1, false)] {
+      for text in [["maxRetries": JSONValue(most)], ["budget": ["retries": JSONValue(most)]]]
+        as [JSONValue]
+      {
+        var watch = try ExpectationGuard(Expectations(parsing: text))
+        for event in run.events { watch.apply(event) }
+        #expect(watch.breach() == nil)
+        #expect((watch.breach(ifStarted: ["1.1.0"]) != nil) == isBroken, "\(text)")
+      }
+    }
+  }
+
   /// The events of a run made at random: decisions with up to three calls, verdicts, approvals,
   /// starts, retries and results in an order of their own, invalid decisions, a stop.
   private static func trace(_ generator: inout Seeded) -> [Event] {

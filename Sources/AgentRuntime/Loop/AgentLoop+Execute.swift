@@ -260,6 +260,8 @@ extension AgentLoop {
       let verdict = ruled.first { $0.call.callId.hasSameUTF8(as: call.callId) }?.check.verdict
       // Whoever answered for a later call was asked about this one before.
       let wasAsked = isPast && recorded.started == nil
+      // Nobody is asked, nor waited for, where what has happened ends the run.
+      if let halt = haltByGuard() { return halt }
       guard !wasAsked,
         let heard = try await self.approval(
           of: call, because: reasonToAsk ?? reason(toAskAbout: call, recorded, verdict),
@@ -279,12 +281,10 @@ extension AgentLoop {
       if let halt { return halt }
     }
     // Whoever is asked hears the signal too, and says nothing any more.
-    if unanswered != nil, let signal = boundary.cancellation.signal {
-      return Self.cancelled(by: signal)
-    }
-    return unanswered.map {
-      Halt(reason: .approvalRequired, detail: StopDetail.tool($0.name), isFinal: false)
-    }
+    guard let unanswered else { return nil }
+    return boundary.cancellation.signal.map(Self.cancelled) ?? haltByGuard()
+      ?? Halt(
+        reason: .approvalRequired, detail: StopDetail.tool(unanswered.name), isFinal: false)
   }
 
   private func reason(

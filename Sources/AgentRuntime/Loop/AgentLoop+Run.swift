@@ -220,6 +220,11 @@ extension AgentLoop {
           budget.settle(calls[index].callId)
           continue
         }
+        if let reason = guardedReason(notToBegin: calls[index]) {
+          budget.settle(calls[index].callId)
+          try refuse(calls[index], reason, step: step)
+          continue
+        }
         let attempt = progress[calls[index].callId].attempts + 1
         // Of one that was started before, a person says that it has not happened.
         try begin(calls[index], at: index, attempt, false, &budget, in: &batch, step: step)
@@ -244,7 +249,7 @@ extension AgentLoop {
           }
         }
         if attempt.waitMicroseconds != nil, !isToEnd, exhaustedLimit == nil,
-          reasonToBeginNoMore == nil
+          reasonToBeginNoMore == nil, guardedReason(notToBegin: call) == nil
         {
           budget.end(call.callId)
           try begin(

@@ -219,13 +219,6 @@ struct AgentLoop {
     agent.limits.timeoutSeconds.map { Int(min(max(0, $0), 1e9) * 1_000_000) }
   }
 
-  /// The end of a run in which something has happened that may not.
-  func haltByGuard() -> Halt? { recorder.record.runGuard?.breach().map(Self.stopped) }
-
-  static func stopped(by breach: GuardBreach) -> Halt {
-    Halt(reason: .policyDenied, detail: StopDetail.rule(breach.ruleId))
-  }
-
   static func cancelled(by signal: String) -> Halt {
     Halt(reason: .cancelled, detail: StopDetail.signal(signal), isFinal: false)
   }

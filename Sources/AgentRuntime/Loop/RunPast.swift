@@ -45,6 +45,8 @@ public struct RunPast: Sendable {
 struct RunRecord: Sendable {
   /// Sees what is recorded; `nil` where nobody watches.
   private(set) var runGuard: (any RunGuard)?
+  /// The call on which policy has ruled in the last event; `nil` behind any other event.
+  private(set) var justRuled: String?
   /// What policy knows of earlier calls.
   private(set) var policyHistory: PolicyHistory
   /// What the making of contexts needs beside the state.
@@ -112,6 +114,7 @@ struct RunRecord: Sendable {
   /// Takes in an event that was applied to the state.
   mutating func take(_ event: Event, leaving state: AgentState) {
     runGuard?.observe(event)
+    justRuled = event.type == .policyDecision ? event.data["callId"]?.stringValue : nil
     lastTime = event.time
     if event.type == .modelResult,
       let purpose = event.data["purpose"]?.stringValue.flatMap(ModelPurpose.init)

@@ -15,8 +15,8 @@ public protocol RunGuard: Sendable {
   ///
   /// - Parameters:
   ///   - callIds: the calls, in the order in which they would begin.
-  ///   - verdict: the word of policy on the last of them, which is not recorded yet.
-  func breach(ifStarted callIds: [String], by verdict: Verdict) -> GuardBreach?
+  ///   - verdict: the word of policy on the last of them, where it is not recorded yet.
+  func breach(ifStarted callIds: [String], by verdict: Verdict?) -> GuardBreach?
 
   /// What another decision would break, whatever it is.
   func breach(ifDecidingIn step: Int) -> GuardBreach?
@@ -38,7 +38,7 @@ struct RunGuards: RunGuard {
 
   func breach() -> GuardBreach? { first.breach() ?? second.breach() }
 
-  func breach(ifStarted callIds: [String], by verdict: Verdict) -> GuardBreach? {
+  func breach(ifStarted callIds: [String], by verdict: Verdict?) -> GuardBreach? {
     first.breach(ifStarted: callIds, by: verdict) ?? second.breach(ifStarted: callIds, by: verdict)
   }
 

@@ -19,7 +19,7 @@ public struct ExpectationRunGuard: RunGuard {
 
   public func breach() -> GuardBreach? { Self.breach(watch.breach()) }
 
-  public func breach(ifStarted callIds: [String], by verdict: Verdict) -> GuardBreach? {
+  public func breach(ifStarted callIds: [String], by verdict: Verdict?) -> GuardBreach? {
     Self.breach(watch.breach(ifStarted: callIds, by: verdict))
   }
 

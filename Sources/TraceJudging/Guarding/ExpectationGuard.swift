@@ -69,12 +69,13 @@ public struct ExpectationGuard: Sendable {
       let told = member.told(callId: callId)
       guard let call = trajectory.calls.last(where: { $0.outline.callId.hasSameUTF8(as: told) })
       else { continue }
-      // Whatever attempt comes next: one that has begun does not begin again.
-      let attempt = call.outline.startedSeq == nil ? 1 : Int.max
+      // Where nothing asks for attempts they are not counted: then any that had not begun will do.
+      let tried = gathered.attempts(at: told)
+      let next = tried > 0 ? tried + 1 : call.outline.startedSeq == nil ? 1 : Int.max
       copy.add(
         .toolStarted,
         ToolStartedPayload(
-          callId: callId, tool: call.tool, attempt: attempt, idempotencyKey: ""
+          callId: callId, tool: call.tool, attempt: next, idempotencyKey: ""
         ).encoded, step: call.step)
     }
     return copy.breach()

@@ -351,6 +351,9 @@ public struct GatheredFacts: Sendable {
     }
   }
 
+  /// How often a call was tried, as far as that was gathered.
+  func attempts(at callId: String) -> Int { efforts[callId]?.attempts ?? 0 }
+
   /// Where attempts begin beyond the first of their call, in order. Of calls that share an id each is told once.
   func retries(of calls: [Trajectory.Call]) -> Retries {
     var seen: Set<String> = []
