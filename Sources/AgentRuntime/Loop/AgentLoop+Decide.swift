@@ -114,7 +114,7 @@ extension AgentLoop {
     var retry = progress.retry
     while attempt - progress.attemptsForgiven <= max(0, agent.failures.modelRetries) {
       if attempt > 0 {
-        if let halt = haltBetweenTries() { return .halt(halt) }
+        if let halt = haltByGuard() ?? haltBetweenTries() { return .halt(halt) }
         if retry == .never { break }
         if let halt = await haltAfterWait(retry) { return .halt(halt) }
       }

@@ -4,7 +4,8 @@ public import AgentTrace
 /// afterwards.
 ///
 /// It takes only expectations that can be broken by what has happened and never mended by what comes:
-/// so a run that the guard finds broken is one that the judge fails, and the other way round.
+/// so a run that the guard finds broken is one that the judge fails, and the other way round. What agents do that the run
+/// calls it does not see: that neither breaks nor meets anything here, where a judge of the whole tree counts it.
 public struct ExpectationGuard: Sendable {
   /// What the run is held against.
   public let expectations: Expectations
