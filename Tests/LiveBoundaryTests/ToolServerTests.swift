@@ -377,6 +377,16 @@ struct ToolServerTests {
         == "error, effect unknown: no reply in time")
   }
 
+  @Test("a reply that names no request is told with the end of the time in which none came")
+  func repliesToNobody() async throws {
+    let served = try ServedAgent(["textIds"], calls: [("fake.write", [:])]) {
+      $0.timeoutSeconds = 1
+    }
+    let told = try await served.run().results.first?.told ?? "none"
+    #expect(told.hasPrefix("error, effect unknown: no reply in time; on standard output stood 1"))
+    #expect(told.contains(#"“{"jsonrpc":"2.0","id":""#), "\(told)")
+  }
+
   @Test("a signal cuts a call off, tells the server, and ends it")
   func cancelled() async throws {
     let served = try ServedAgent([], calls: [("fake.hang", [:])])

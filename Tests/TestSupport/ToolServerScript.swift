@@ -13,7 +13,7 @@ public enum ToolServerScript {
   private static let text = #"""
     # Switches: legacy modern silent exits pages loop endless stray stderr twice changes lingers child
     #           requests nolist badlist version late marks mute nulls
-    #           batches tagged
+    #           batches tagged textIds
     modes=" $* "
     has() { [[ $modes == *" $1 "* ]]; }
     echo $$ >>starts
@@ -79,6 +79,7 @@ public enum ToolServerScript {
           else reply "$id" '{"tools":['"$(list)"']}'
           fi ;;
         tools/call)
+          has textIds && id="\"$id\""
           calls=$((calls + 1))
           [[ $line =~ \"arguments\":(\{.*\}),\"name\":\"([A-Za-z]+)\" ]]
           arguments=${BASH_REMATCH[1]}

@@ -159,7 +159,8 @@ final class StdioLink: MCPLink {
           end == total
           ? "no reply in time"
           : "nothing was heard for \(Self.seconds(limits.idleMicroseconds ?? 0)) seconds"
-        return MCPFault(.timeout, words)
+        // A reply to a number that was sent as a text answers nothing: it is what to look at.
+        return MCPFault(.timeout, words + state.withLock { strays($0) })
       }
       try? await Task.sleep(until: end, tolerance: .zero)
     }
@@ -296,7 +297,7 @@ final class StdioLink: MCPLink {
   private func strays(_ state: State) -> String {
     state.strays == 0
       ? ""
-      : "; on standard output stood \(state.strays) lines that are no messages, first "
+      : "; on standard output stood \(state.strays) lines that answer no request, first "
         + "“\(edges.trimmed(state.firstStray, state.isFirstStrayCut ? .end : []))”"
   }
 }
