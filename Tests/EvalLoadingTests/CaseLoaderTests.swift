@@ -232,6 +232,23 @@ struct CaseLoaderTests {
     #expect(result.diagnostics == ["F/nowhere: error: cannot be opened: no such file"])
   }
 
+  @Test(
+    "What is not there is told with what was probably meant, part by part",
+    arguments: [
+      ("refund.yaml", "refunds.yaml"), ("case/refunds.yaml", "cases/refunds.yaml"),
+      ("Case/refund.yml", "cases/refunds.yaml"), ("cases/refunds.yaml/x", nil), ("other.yaml", nil),
+      ("cases/other.yaml", nil), ("gane.yaml", nil), ("", nil), ("/nowhere-at-all", nil),
+    ])
+  func nearestPath(written: String, meant: String?) throws {
+    let folder = try TemporaryFolder()
+    try folder.write("refunds.yaml", "caseId: a")
+    try folder.write("cases/refunds.yaml", "caseId: a")
+    symlink("nowhere.yaml", folder.path("gone.yaml"))
+    let path = written.isEmpty || written.hasPrefix("/") ? written : folder.path(written)
+    let hint = CaseLoader.load([path], areRunsElsewhere: true).diagnostics.first?.hint
+    #expect(hint == meant.map { "did you mean “\(folder.path($0))”?" })
+  }
+
   @Test("Folders with a file's name, links in circles and pipes never stop the search")
   func oddEntries() throws {
     let folder = try TemporaryFolder()

@@ -53,7 +53,7 @@ enum FileBytes {
     // Without O_NONBLOCK a named pipe would wait here for a writer.
     let descriptor = FilePaths.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
-      throw Diagnostic(.error, path: path, message: "cannot be opened: \(reason(errno))")
+      throw cannotBeOpened(path, errno)
     }
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -80,6 +80,14 @@ enum FileBytes {
           hint: "many cases go into JSONL, which has no limit")
       }
     }
+  }
+
+  /// Says why there is nothing to read, and of a path that leads nowhere what was probably meant.
+  static func cannotBeOpened(_ path: String, _ number: Int32) -> Diagnostic {
+    let meant = number == ENOENT ? NearestPath.to(path) : nil
+    return Diagnostic(
+      .error, path: path, message: "cannot be opened: \(reason(number))",
+      hint: meant.map { "did you mean “\($0)”?" })
   }
 
   /// What the system says about an error number, without the locale.

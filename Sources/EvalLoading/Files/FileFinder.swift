@@ -28,8 +28,7 @@ struct FileFinder {
 
   private mutating func follow(_ path: String) {
     guard !path.isEmpty, !path.utf8.contains(0), let status = fileStatus(path) else {
-      let reason = path.isEmpty ? "no such file" : FileBytes.reason(errno)
-      diagnostics.append(Diagnostic(.error, path: path, message: "cannot be opened: \(reason)"))
+      diagnostics.append(FileBytes.cannotBeOpened(path, path.isEmpty ? ENOENT : errno))
       return
     }
     if status.isFolder {
