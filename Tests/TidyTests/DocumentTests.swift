@@ -55,6 +55,23 @@ struct DocumentTests {
     }
   }
 
+  @Test("the list of the documents has each of them")
+  func listed() throws {
+    let list = try Project.text("Docs/architecture.md")
+    let pages = Project.files(below: "Docs").filter { $0.contains(#/^Docs\/[^\/]+\.md$/#) }
+    #expect(pages.count > 40)
+    for page in pages where page != "Docs/architecture.md" {
+      #expect(list.contains("](\(page.dropFirst("Docs/".count)))"), "\(page)")
+    }
+  }
+
+  @Test("no change is told twice")
+  func changes() throws {
+    let titles = try Project.text("CHANGELOG.md").split(separator: "\n")
+      .compactMap { $0.firstMatch(of: #/^- \*\*(.+?)\*\*/#)?.1 }
+    #expect(titles.count > 10 && Set(titles).count == titles.count)
+  }
+
   /// Paths that a piece of code names, without those with NAME in place of a name.
   private static func paths(in code: String) -> [String] {
     code.matches(
