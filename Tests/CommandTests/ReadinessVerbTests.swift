@@ -159,6 +159,28 @@ struct ReadinessVerbTests {
     }
   }
 
+  @Test("of a command what its file can say is asked, and that it is held back at all")
+  func commands() async throws {
+    let file = "name: desk\ncommand: [python3, agent.py]\n"
+    let unnamed =
+      "it is a program with a loop of its own: tools that the file does not name are known only from its runs"
+    let bare = try await Self.told(file)
+    #expect(bare.level == "draft" && bare.status == 1)
+    #expect(
+      bare.missing == [
+        "state gap a run has no limit on what its model costs", "tools gap \(unnamed)",
+        "policy risk nothing that its models ask for is held back: the file has no policy",
+      ])
+    let whole = try await Self.told(
+      file + """
+        limits: {maxTokens: 9}
+        tools: [{name: look, sideEffect: read}, {name: refund, sideEffect: write}]
+        policy: {rules: [{id: refunds, tool: refund, tenant: acme, verdict: allow}]}
+        """)
+    #expect(whole.missing == ["tools note \(unnamed)"])
+    #expect(whole.level == "ready" && whole.status == 0)
+  }
+
   @Test("cases that are not there, forbid nothing or leave tools out are told")
   func cases() async throws {
     let none = try await Self.told(Self.agent, "")

@@ -11,7 +11,7 @@ import TraceMatching
 /// By files alone: nothing is run, no model is asked. Recorded runs of its cases are changed in memory, to see what the
 /// cases would notice.
 public struct AgentReadiness {
-  private let agent: AgentDefinition
+  let agent: AgentDefinition
   private let path: String
   /// The cases that run this agent.
   private let cases: [EvalCase]
@@ -27,7 +27,7 @@ public struct AgentReadiness {
     }
   }
 
-  private typealias Entry = ReadinessRecord.Entry
+  typealias Entry = ReadinessRecord.Entry
   private typealias Finding = ReadinessRecord.Finding
 
   /// The record.
@@ -42,27 +42,21 @@ public struct AgentReadiness {
   }
 
   /// Tools that do something, decisions aside.
-  private var ownTools: [ToolRegistration] { agent.tools.filter { $0.definition.decides == nil } }
-  private var writers: [ToolRegistration] { ownTools.filter { $0.definition.sideEffect == .write } }
+  var ownTools: [ToolRegistration] { agent.tools.filter { $0.definition.decides == nil } }
+  var writers: [ToolRegistration] { ownTools.filter { $0.definition.sideEffect == .write } }
 
   // MARK: State
 
   private var state: Entry {
+    if let command = agent.command { return state(of: command) }
     var entry = Entry(.state, owner: "agent-eval: one reducer, the same live and in replay")
     let limits = agent.limits
-    for member in limits.encoded {
-      entry.inPlace.append(
-        "limit \(member.key): \(CanonicalJSON.string(member.value, form: .plain))")
-    }
+    entry.inPlace = limitsInPlace
     if limits.timeoutSeconds == nil {
       entry.missing.add(
         .gap, "a run has no limit on its time", advice: "limits: {timeoutSeconds: …}")
     }
-    if hasServedModel, limits.maxTokens == nil, limits.maxCost == nil {
-      entry.missing.add(
-        .gap, "a run has no limit on what its model costs",
-        advice: "limits: {maxTokens: …} or, with prices, maxCost")
-    }
+    if hasServedModel { addCostLimit(to: &entry) }
     if limits.maxToolCalls == nil, !writers.isEmpty {
       entry.missing.add(
         .note, "a run has no limit on its calls besides its steps",
@@ -71,19 +65,28 @@ public struct AgentReadiness {
     return entry
   }
 
+  var limitsInPlace: [String] {
+    agent.limits.encoded.map {
+      "limit \($0.key): \(CanonicalJSON.string($0.value, form: .plain))"
+    }
+  }
+
+  func addCostLimit(to entry: inout Entry) {
+    guard agent.limits.maxTokens == nil, agent.limits.maxCost == nil else { return }
+    entry.missing.add(
+      .gap, "a run has no limit on what its model costs",
+      advice: "limits: {maxTokens: …} or, with prices, maxCost")
+  }
+
   // MARK: Tools
 
   private var tools: Entry {
+    if let command = agent.command { return tools(of: command) }
     var entry = Entry(
       .tools, owner: "\(agent.name): what they do; agent-eval: schemas, limits, retries")
     entry.inPlace.append(
       "\(Figures.count(ownTools.count, "tool")), \(writers.count) of which write")
     for tool in ownTools { entry.missing += findings(of: tool) }
-    if agent.command != nil {
-      entry.missing.add(
-        .gap, "it is a program with a loop of its own: its tools are known only from its runs",
-        advice: "record it, and hold its runs against a policy and cases")
-    }
     for source in agent.sources {
       entry.missing.add(
         .note, "the tools of the server “\(source.name)” are not known before a run",
@@ -161,7 +164,10 @@ public struct AgentReadiness {
 
   // MARK: Policy
 
-  private var policy: Entry {
+  private var policy: Entry { agent.command.map(policy(of:)) ?? ruledPolicy }
+
+  /// What the rules say, or where there are none what holds without one.
+  var ruledPolicy: Entry {
     var entry = Entry(.policy, owner: "\(agent.name): rules; agent-eval: the gate before each call")
     let rules = agent.policy.rules
     entry.inPlace.append(
@@ -190,6 +196,7 @@ public struct AgentReadiness {
   // MARK: Context, memory
 
   private var context: Entry {
+    if agent.command != nil { return ownBusiness(.context, "what it shows its models") }
     var entry = Entry(.context, owner: "agent-eval: assembled by rules, each item with its reason")
     entry.inPlace.append(
       "a budget of \(Figures.count(agent.context.tokenBudget, "token")), \(agent.context.strategy.rawValue)"
@@ -209,6 +216,7 @@ public struct AgentReadiness {
   }
 
   private var memory: Entry {
+    if agent.command != nil { return ownBusiness(.memory, "what it keeps") }
     var entry = Entry(.memory, owner: "agent-eval: the store; \(agent.name): what is kept")
     entry.inPlace.append(
       agent.readsMemory || agent.writesMemory
@@ -346,7 +354,9 @@ public struct AgentReadiness {
         agent.policy.rules.first { $0.speaks(of: tool.definition) }
           .map { $0.verdict == .approvalRequired } ?? true
       }
-    if waits { entry.inPlace.append("calls wait for a person: approve, deny") }
+    if waits, agent.command?.isGuarded != false {
+      entry.inPlace.append("calls wait for a person: approve, deny")
+    }
     let asks = agent.tools.contains { $0.definition.decides == "ask_human" }
     if asks { entry.inPlace.append("the model may ask a person") }
     if hasServedModel, !asks {
@@ -380,7 +390,7 @@ extension Policy.Rule {
 }
 
 extension [ReadinessRecord.Finding] {
-  fileprivate mutating func add(
+  mutating func add(
     _ weight: ReadinessRecord.Weight, _ message: String, advice: String
   ) {
     append(ReadinessRecord.Finding(weight, message, advice: advice))
