@@ -304,6 +304,35 @@ import TraceStorage
       #expect(events.last?["data"]?["detail"] == "exit:3")
     }
 
+    @Test("a case whose command fails says what that wrote last, without its secrets")
+    func lastWords() async throws {
+      let folder = try TemporaryFolder()
+      try folder.write(
+        "agent.sh",
+        #"""
+        echo "reads agent.cfg" >&2
+        echo "KeyError: MODEL, with key $OPENAI_API_KEY" >&2
+        echo "    at load (agent.js:3:9)" >&2
+        exit ${1:-0}
+        """#)
+      for (exit, isTold) in [("1", true), ("0", false)] {
+        try folder.write(
+          "cases/case.yaml",
+          """
+          caseId: a
+          input: x
+          agent:
+            command: [/bin/sh, agent.sh, "\(exit)"]
+            cwd: ..
+            environment: {pass: [OPENAI_API_KEY]}
+          expected: {stopReason: blocked}
+          """)
+        let run = try await Self.run(["run", "--live", "cases"], in: folder, status: 1)
+        #expect(run.output.contains("reads agent.cfg | KeyError: MODEL") == isTold, "\(run)")
+        #expect(!run.output.contains("averyverysecret") && !run.output.contains("at load"))
+      }
+    }
+
     @Test("the page about commands runs as it stands")
     func page() async throws {
       let folder = try TemporaryFolder()

@@ -56,4 +56,26 @@ public struct CommandRecording: Sendable {
     self.isSuccess = isSuccess
     self.errors = errors
   }
+
+  /// What a command that did not end well wrote last to standard error, in a sentence; `nil` where that is nothing.
+  ///
+  /// No log holds it, and often it alone says why there is nothing to judge. Lines that name a place in a
+  /// stack are left out, so that the error behind them is among the last.
+  var lastWords: String? {
+    guard !isSuccess else { return nil }
+    let lines = errors.split(whereSeparator: \.isNewline).map { $0.trimmingWhiteSpace() }
+      .filter { !$0.isEmpty && !$0.hasPrefix("at ") }
+    guard !lines.isEmpty else { return nil }
+    return "the command did not end well; its last words on standard error: "
+      + lines.suffix(4).joined(separator: " | ")
+  }
+}
+
+extension Substring {
+  fileprivate func trimmingWhiteSpace() -> Substring {
+    var text = self[...]
+    while text.first?.isWhitespace == true { text.removeFirst() }
+    while text.last?.isWhitespace == true { text.removeLast() }
+    return text
+  }
 }

@@ -18,7 +18,7 @@ extension EvalRunner {
         }
         result.plan = plan(ofRecordings: result.trials.count, evalCase)
         if result.trials.isEmpty, evalCase.hasAgent {
-          result.trials = [try await judge(try await record(evalCase), evalCase)]
+          result.trials = [try await judge(try await record(evalCase).log, evalCase)]
         }
       }
       if result.trials.isEmpty, result.notRun == nil { result.error = nothingToJudge }
@@ -76,12 +76,16 @@ extension EvalRunner {
       }
       let number = result.plan == nil ? nil : result.trials.count + 1
       let finished = options.journal?.finishedRun(of: evalCase, trial: number ?? 1)
-      let log = if let finished { finished } else { try await record(evalCase, trial: number) }
-      if try !isScripted(evalCase) { try spending?.take(log, of: evalCase.caseId) }
-      let trial = try await judge(log, evalCase, isLive: true)
+      let made =
+        if let finished { MadeRun(log: finished) } else {
+          try await record(evalCase, trial: number)
+        }
+      if try !isScripted(evalCase) { try spending?.take(made.log, of: evalCase.caseId) }
+      var trial = try await judge(made.log, evalCase, isLive: true)
+      trial.judgement.warnings += made.warnings
       result.trials.append(trial)
       // A run that says nothing of the agent is made again where the suite is taken up.
-      if trial.error == nil { options.journal?.note(log, of: evalCase, trial: number ?? 1) }
+      if trial.error == nil { options.journal?.note(made.log, of: evalCase, trial: number ?? 1) }
       // What no other try mends is not tried.
     } while result.plan != nil && cancellation.signal == nil
       && result.trials.last?.isLasting != true
@@ -104,9 +108,16 @@ extension EvalRunner {
     }
   }
 
-  private func record(_ evalCase: EvalCase, trial: Int? = nil) async throws -> String {
+  /// A run that was made just now.
+  private struct MadeRun {
+    var log: String
+    /// What its log does not hold and whoever reads the outcome needs.
+    var warnings: [String] = []
+  }
+
+  private func record(_ evalCase: EvalCase, trial: Int? = nil) async throws -> MadeRun {
     if let path = evalCase.pipeline {
-      return try await record(pipeline: path, evalCase, trial: trial)
+      return MadeRun(log: try await record(pipeline: path, evalCase, trial: trial))
     }
     var agent = try agent(of: evalCase)
     if agent.command != nil { return try await record(command: agent, evalCase, trial: trial) }
@@ -137,16 +148,17 @@ extension EvalRunner {
       goal: .string(evalCase.input), files: options.files, seed: seed, caseId: evalCase.caseId)
     request.trial = trial
     request.tags = evalCase.tags
-    return try await AgentRecording(
-      of: agent, request, on: makeBoundary(agent, conditions), willRecord: options.begins,
-      report: { tell(caseId, .progress($0)) }, observe: { tell(caseId, .event($0)) }
-    ).log
+    return try await MadeRun(
+      log: AgentRecording(
+        of: agent, request, on: makeBoundary(agent, conditions), willRecord: options.begins,
+        report: { tell(caseId, .progress($0)) }, observe: { tell(caseId, .event($0)) }
+      ).log)
   }
 
   /// Runs a command behind the proxy.
   private func record(
     command agent: AgentDefinition, _ evalCase: EvalCase, trial: Int?
-  ) async throws -> String {
+  ) async throws -> MadeRun {
     guard options.isLive else { throw needsLive(evalCase) }
     guard let run = options.runCommand else {
       throw CaseError(reason: "the agent is a command, and none is started here")
@@ -162,7 +174,8 @@ extension EvalRunner {
     let (caseId, tell) = (evalCase.caseId, options.observeLive)
     request.observe = { tell(caseId, .event($0)) }
     request.willRecord = options.begins
-    return try await run(agent, request).log
+    let recording = try await run(agent, request)
+    return MadeRun(log: recording.log, warnings: recording.lastWords.map { [$0] } ?? [])
   }
 
   /// A command is kept from calls by a policy, and runs for whom the case says. What its own loop would have to heed

@@ -30,7 +30,7 @@
       public var log: String
       /// Why the run stopped.
       public var stop: StopReason
-      /// The end of what it wrote to standard error, without the values of variables that were passed on.
+      /// The end of what it wrote to standard error, with secrets withheld as in the log.
       public var errors: String
     }
 
@@ -81,9 +81,9 @@
         authorizers: LiveBoundary.authorizers(
           of: agent.policy, folder: agent.folder, clock: clock, cancellation: cancellation)
       ) { ending.cancel(signal: "policy") }
+      let redactor = Redactor(agent.redaction, .inEnvironment(for: agent))
       let recorder = ExchangeRecorder(
-        first, clock: clock,
-        redactor: Redactor(agent.redaction, .inEnvironment(for: agent)), makeSink: makeSink)
+        first, clock: clock, redactor: redactor, makeSink: makeSink)
       let proxy = RecordingProxy(routes, recordingTo: recorder)
       let network: IsolatedNetwork?
       do { network = command.isIsolated ? try IsolatedNetwork() : nil } catch {
@@ -106,7 +106,8 @@
       let end = await recorder.imposedEnd ?? Self.end(result)
       return Exit(
         log: try await recorder.finish(end), stop: await recorder.stopReason ?? .cancelled,
-        errors: edges.trimmed(result.errors.text, result.errors.isCut ? .start : []))
+        errors: redactor.redacted(
+          edges.trimmed(result.errors.text, result.errors.isCut ? .start : [])))
     }
 
     private func filled(_ start: Runtime.Start, _ input: String) -> CommandAgent {
