@@ -10,6 +10,18 @@
       do { return try await work() } catch { throw failure(error) }
     }
 
+    /// Says why an address cannot be listened at.
+    static func listening<Value>(_ work: () async throws -> Value) async throws -> Value {
+      do { return try await work() } catch let error as IOError {
+        let words = String(cString: strerror(error.errnoCode))
+        throw HTTPFailure(
+          .unreachable,
+          error.errnoCode == EADDRINUSE ? "another program listens there already" : words)
+      } catch is SocketAddressError.UnknownHost {
+        throw HTTPFailure(.unreachable, "no host of that name is known")
+      }
+    }
+
     static func failure(_ error: any Error) -> HTTPFailure {
       switch error {
       case let failure as HTTPFailure: failure

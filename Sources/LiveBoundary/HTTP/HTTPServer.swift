@@ -103,8 +103,10 @@ public struct HTTPServing: Sendable {
     public func serve<Result: Sendable>(
       host: String, port: Int, while work: @escaping @Sendable (_ port: Int) async throws -> Result
     ) async throws -> Result {
-      let server = try await ServedConnection.listener
-        .bind(host: host, port: port) { ServedConnection.accept($0) }
+      let server = try await HTTPFault.listening {
+        try await ServedConnection.listener
+          .bind(host: host, port: port) { ServedConnection.accept($0) }
+      }
       return try await ServedConnection.serve(
         server, handle: { channel, _ in await handle(channel) }, while: work,
         finish: { await load.finish() })

@@ -140,6 +140,10 @@ struct Receive: AsyncParsableCommand {
       throw ValidationError(
         Visible.line("--listen takes host:port, as 127.0.0.1:4318; not “\(listen)”."))
     }
+    // A number alone is an address to the system, and to people a port.
+    guard !listen.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+      throw ValidationError("--listen takes host:port; of this machine, 127.0.0.1:\(listen).")
+    }
     let hasPort = listen.hasSuffix(":\(address.port)")
     let isLoopback =
       address.host == "localhost" || address.host == "::1"

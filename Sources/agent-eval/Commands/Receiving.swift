@@ -36,7 +36,9 @@
         }
       } catch {
         throw ReceiveFailure(
-          description: Visible.line("\(host):\(port) cannot be listened at: \(error)"))
+          description: Visible.line(
+            "\(host):\(port) cannot be listened at: \(error); --listen HOST:PORT names another address"
+          ))
       }
       let isWhole = await writeWhatIsLeft()
       await judge?.finish()
