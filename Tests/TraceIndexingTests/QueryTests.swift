@@ -128,6 +128,11 @@ struct QueryTests {
     let wrong = try await Binary.run(["query", folder.path, "SELECT x FROM runs"], status: 2)
     #expect(wrong.errors.contains("no such column: x"))
     #expect(wrong.output.isEmpty)
+    // What the message says to ask shows the columns, also where nobody has the documents.
+    let tables = "SELECT sql FROM sqlite_schema"
+    #expect(wrong.errors.contains(tables))
+    let shown = try await Binary.run(["query", folder.path, tables, "--full"])
+    #expect(shown.output.contains("CREATE TABLE runs") && shown.output.contains("stopReason"))
     try await Binary.run(["query", folder.path], status: 64)
     try await Binary.run(["query", folder.path, "SELECT 1", "--timeout", "0"], status: 64)
   }
