@@ -160,10 +160,16 @@ struct AgentEval: AsyncParsableCommand {
   /// What ArgumentParser says of wrong arguments, with what we know of an option that is none of the verb's.
   private static func words(for error: any Error, _ arguments: [String]) -> [String] {
     var lines = Visible.lines(fullMessage(for: error))
-    guard let verb = arguments.first, let option = VerbHints.unknownOption(in: arguments),
-      let hint = VerbHints.hint(unknownOption: option, of: verb)
-    else { return lines }
-    lines.insert("  " + Visible.line(hint), at: 1)
+    guard let verb = arguments.first else { return lines }
+    let hint =
+      if let option = VerbHints.unknownOption(in: arguments) {
+        VerbHints.hint(unknownOption: option, of: verb)
+      } else if lines.first?.contains("nexpected argument") == true {
+        VerbHints.hint(tooManyArgumentsOf: verb)
+      } else {
+        String?.none
+      }
+    if let hint { lines.insert("  " + Visible.line(hint), at: 1) }
     return lines
   }
 }

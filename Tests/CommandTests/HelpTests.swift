@@ -225,7 +225,7 @@ struct HelpTests {
   }
 
   @Test(
-    "an option of another verb or another tool is answered with what does it",
+    "an option of another verb or another tool, and a text without quotes, are answered with what does it",
     arguments: [
       (["show", "--step", "2", "x"], "--step belongs to agent-eval replay"),
       (["run", "--html", "x"], "Say --report html:FILE"),
@@ -235,6 +235,8 @@ struct HelpTests {
       (["list", "--stopp", "x"], "Did you mean '--stop'?"),
       (["replay", "x", "--livve"], "Unknown option '--livve'"),
       (["diff", "a", "b", "--follow"], "--follow belongs to agent-eval show"),
+      (["record", "a.yaml", "Refund", "it"], #"needs quotes: agent-eval record AGENT "GOAL""#),
+      (["answer", "a", "yes", "it", "is"], #"needs quotes: agent-eval answer LOG "TEXT""#),
     ])
   func options(_ row: (arguments: [String], says: String)) async throws {
     let refused = try await Binary.run(row.arguments, status: 64)

@@ -93,6 +93,19 @@ enum VerbHints {
     return "\(option) belongs to \(named)\(others.count > 4 ? " and others" : "")."
   }
 
+  /// Verbs that take one text, which a shell cuts into words unless it stands in quotes.
+  private static let texts: KeyValuePairs<String, String> = [
+    "record": #"record AGENT "GOAL""#, "answer": #"answer LOG "TEXT""#,
+    "query": "query FOLDER 'SELECT …'",
+  ]
+
+  /// What is said where a verb was given more words than it takes; `nil` where nothing is known of it.
+  static func hint(tooManyArgumentsOf verb: String) -> String? {
+    texts.first { $0.key == verb }.map {
+      "A text of several words needs quotes: agent-eval \($0.value)."
+    }
+  }
+
   /// The first option among the arguments of a verb that it does not have; ArgumentParser may complain of something
   /// else first.
   static func unknownOption(in arguments: [String]) -> String? {
