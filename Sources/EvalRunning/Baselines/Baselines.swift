@@ -216,7 +216,10 @@ extension Baselines {
     do throws(BaselineError) {
       guard let found = try accepted(of: evalCase) else {
         return CaseComparison(
-          kind: .new, reason: request.needsBaselines ? "nothing was accepted of it yet" : nil,
+          kind: .new,
+          reason: request.needsBaselines
+            ? "nothing was accepted of it yet; agent-eval accept writes it down, to be committed beside the case"
+            : nil,
           isFault: request.needsBaselines)
       }
       if error != nil {
