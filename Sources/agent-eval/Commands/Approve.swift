@@ -29,7 +29,10 @@ struct Approve: ParsableCommand, Verb {
   @Argument(help: .log("The log of a run"), completion: .file())
   var log: String
 
-  @Argument(help: "The call's id, or the name of a tool of which one call waits.")
+  @Argument(
+    help:
+      "The call's id, or the name of a tool of which one call waits; of a pipeline the task, where several calls of its run wait as TASK/CALL or TASK/TOOL."
+  )
   var call: String
 
   @Option(name: .shortAndLong, help: "Who says it.")
