@@ -102,10 +102,12 @@ struct DiffVerbTests {
     try await Binary.run(["diff", a, other], in: folder.path, status: 1)
   }
 
-  @Test("torn logs are compared with a note; damaged, missing and no logs end in 2")
+  @Test(
+    "torn logs are compared with a note, and never the same; damaged, missing and no logs end in 2")
   func unreadable() async throws {
-    let torn = try await Binary.run(["diff", Fixture.torn[0], Fixture.torn[0]])
-    #expect(torn.output.contains("note: "))
+    let torn = try await Binary.run(["diff", Fixture.torn[0], Fixture.torn[0]], status: 2)
+    #expect(torn.output.contains("note: ") && torn.output.contains("cannot be told"))
+    #expect(!torn.output.contains("the same: "))
     for path in [Fixture.damaged[0], "/nowhere.jsonl.gz", "Package.swift"] {
       let outcome = try await Binary.run(["diff", Self.approved, path], status: 2)
       #expect(outcome.errors.contains(path))

@@ -26,7 +26,9 @@ public struct DiffReport {
     if !diff.isTold {
       lines.append(
         painter.paint("that cannot be told", .warning)
-          + ": the logs of runs that are parts of them are missing")
+          + (diff.missing.isEmpty
+            ? ": nothing differs in what is there, and a log does not hold the whole run"
+            : ": the logs of runs that are parts of them are missing"))
     }
     guard let first = diff.first else {
       guard diff.isTold else { return lines + notes(diff) }

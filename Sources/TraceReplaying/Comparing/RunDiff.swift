@@ -68,7 +68,12 @@ public struct RunDiff: Sendable {
   public private(set) var notes: [String] = []
 
   /// Whether nothing that counts differs, and all that counts is there.
-  public var isSame: Bool { missing.isEmpty && !rows.contains(where: \.differs) }
+  public var isSame: Bool { missing.isEmpty && isWhole && !rows.contains(where: \.differs) }
+
+  /// Whether both logs hold all that their runs did: neither is torn, unfinished or without some of its events.
+  public var isWhole: Bool {
+    [left, right].allSatisfy { $0.holes.isEmpty && ($0.ending ?? .closed) == .closed }
+  }
 
   /// What is missing of either run, in sentences: logs of the agents that it called.
   public var missing: [String] {
@@ -76,13 +81,15 @@ public struct RunDiff: Sendable {
   }
 
   /// Whether it can be told that the runs are the same, or that they are not. Where the log of an agent that one of them
-  /// called is missing, they differ for certain in what they began with, came to or did themselves alone.
+  /// called is missing, they differ for certain in what they began with, came to or did themselves alone. Where nothing
+  /// differs in what a log holds that is not whole, something may in what it lacks.
   public var isTold: Bool {
-    missing.isEmpty
-      || rows.contains { row in
-        guard row.differs, row.kind != .usage else { return false }
-        return [row.left, row.right].allSatisfy { $0?.caller.hasSameUTF8(as: "agent") ?? true }
-      }
+    missing.isEmpty && (isWhole || rows.contains(where: \.differs))
+      || !missing.isEmpty
+        && rows.contains { row in
+          guard row.differs, row.kind != .usage else { return false }
+          return [row.left, row.right].allSatisfy { $0?.caller.hasSameUTF8(as: "agent") ?? true }
+        }
   }
 
   /// The row that differs first; `nil` where none does.
