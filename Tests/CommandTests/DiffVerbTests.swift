@@ -1,5 +1,6 @@
 import AgentTrace
 import EvalLoading
+import Foundation
 import TestSupport
 import Testing
 import TraceMatching
@@ -146,6 +147,25 @@ struct DiffVerbTests {
     let backtest = try await Binary.run(
       ["policy", "backtest", a, b, "--policy", Project.path("Fixtures/policies/refunds.yaml")])
     #expect(controlBytes(in: backtest.outputBytes).isEmpty)
+  }
+
+  @Test("a backtest counts a log once, however often and by whatever path it is named")
+  func namedTwice() async throws {
+    let policy = Project.path("Fixtures/policies/refunds.yaml")
+    let folder = try TemporaryFolder()
+    let log = Project.path("Fixtures/runs/hidden-deletion.jsonl.gz")
+    let link = folder.path("link.jsonl.gz")
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: log)
+    let arguments = ["--policy", policy, "--json"]
+    let once = try await Binary.run(["policy", "backtest", log] + arguments)
+    let often = try await Binary.run(
+      [
+        "policy", "backtest", log, link, log,
+        Project.path("Fixtures/runs/../runs/hidden-deletion.jsonl.gz"),
+      ]
+        + arguments)
+    #expect(once.output == often.output)
+    #expect(often.errors.contains("3 runs named more than once"), "\(often.errors)")
   }
 
   @Test("a policy that allows more ends in 1, unless that is wanted; a stricter one in 0")

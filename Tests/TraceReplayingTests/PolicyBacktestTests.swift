@@ -316,6 +316,8 @@ struct PolicyBacktestTests {
     let isWhole = input == "/tmp"
     #expect(found.unclear == (isWhole ? 0 : 1) && found.verdicts == (isWhole ? 1 : 0))
     #expect(found.changed == (isWhole ? 1 : 0) && found.unjudged.isEmpty)
+    // Whether what was denied is allowed now, nobody knows.
+    #expect(found.undecided == (isWhole ? 0 : 1))
   }
 
   @Test("calls without a recorded verdict are counted by what the policy says, a user's not at all")

@@ -159,6 +159,8 @@ enum ReplaySchema {
         "unclear": .count("Verdicts and calls that the log does not show whole."),
         "unanswered": .count(
           "Verdicts that an authorizer would give which was not asked so then."),
+        "undecided": .count(
+          "Those of unclear and unanswered by which a call was denied or asked about."),
         "unjudged": counts("Calls without a recorded verdict, by what the policy says of them."),
         "kinds": .list(
           of: .object(counted), "Changes by tool, verdicts and rules, the most frequent first."),

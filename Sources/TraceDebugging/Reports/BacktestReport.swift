@@ -44,6 +44,12 @@ public struct BacktestReport {
     if found.unclear > 0 {
       lines.append("  \(found.unclear) whose call the log does not show whole")
     }
+    if found.undecided > 0 {
+      lines.append(
+        painter.paint(
+          "  \(found.undecided) of these denied or asked about then: whether now allowed is not known",
+          .warning))
+    }
     return lines + unjudged(found) + kinds(found) + examples(found) + undefined(found)
   }
 

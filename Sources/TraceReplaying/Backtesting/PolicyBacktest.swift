@@ -47,6 +47,9 @@ public struct PolicyBacktest: Sendable {
   public internal(set) var unclear = 0
   /// Verdicts that an authorizer would give now that was not asked the same then; they are compared with nothing.
   public internal(set) var unanswered = 0
+  /// Those of ``unclear`` and ``unanswered`` by which a call was denied or asked about: whether it is allowed now,
+  /// nobody knows.
+  public internal(set) var undecided = 0
   /// Changes by what they are.
   public internal(set) var changes: [Kind: Int] = [:]
   /// Changes of more kinds than are told apart.
@@ -103,6 +106,7 @@ public struct PolicyBacktest: Sendable {
     askedByFork += other.askedByFork
     unclear += other.unclear
     unanswered += other.unanswered
+    undecided += other.undecided
     for (kind, count) in other.kinds { add(kind, count) }
     for (status, count) in other.otherChanges { otherChanges[status, default: 0] += count }
     for example in other.examples { add(example, limit: limit) }
@@ -158,6 +162,7 @@ extension PolicyBacktest {
       "byOtherRule": JSONValue(byOtherRule), "guarded": JSONValue(guarded),
       "askedByFork": JSONValue(askedByFork),
       "unclear": JSONValue(unclear), "unanswered": JSONValue(unanswered),
+      "undecided": JSONValue(undecided),
       "unjudged": .object(counts { unjudged[$0] ?? 0 }),
       "kinds": .array(
         kinds.map { kind, count in

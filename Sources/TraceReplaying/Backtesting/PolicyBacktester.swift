@@ -220,34 +220,51 @@ struct BacktestPass {
   }
 
   private mutating func compare(_ event: Event) {
-    guard let old = try? Verdict(decoding: event.data), let proposal = proposed[old.callId] else {
+    guard let old = try? Verdict(decoding: event.data) else {
       found.unclear += 1
+      found.undecided += 1
       return
     }
-    guard !proposal.call.isUnclear else { return }
+    let given = whatPolicySaid(in: old)
+    guard let proposal = proposed[old.callId] else {
+      found.unclear += 1
+      if given != .allow { found.undecided += 1 }
+      return
+    }
+    guard !proposal.call.isUnclear else {
+      if given != .allow { found.undecided += 1 }
+      return
+    }
     proposed[old.callId]?.unasked = nil
     found.verdicts += 1
     guard let new = ruleCheck(on: proposal.call, at: event.time, old.authorization) else {
       found.unanswered += 1
+      if given != .allow { found.undecided += 1 }
       return
     }
-    var from = old.status
-    if from == .deny, old.ruleId?.hasPrefix(Policy.guardPrefix) == true {
-      // A guard is asked only about what policy has allowed.
-      found.guarded += 1
-      from = .allow
-    } else if isFork, from == .approvalRequired, AskedByFork.isReason(old.reason) {
-      // A fork asks again only about what policy has allowed.
-      found.askedByFork += 1
-      from = .allow
+    if given != old.status, old.status == .deny { found.guarded += 1 }
+    if given != old.status, old.status == .approvalRequired { found.askedByFork += 1 }
+    compare(old, given, new, of: proposal.call, event)
+  }
+
+  /// A guard is asked only about what policy has allowed, and a fork asks again only about that.
+  private func whatPolicySaid(in verdict: Verdict) -> VerdictStatus {
+    switch verdict.status {
+    case .deny where verdict.ruleId?.hasPrefix(Policy.guardPrefix) == true: .allow
+    case .approvalRequired where isFork && AskedByFork.isReason(verdict.reason): .allow
+    default: verdict.status
     }
+  }
+
+  private mutating func compare(
+    _ old: Verdict, _ from: VerdictStatus, _ new: Verdict, of call: ProposedCall, _ event: Event
+  ) {
     guard from != new.status else {
       if from == old.status, old.ruleId != new.ruleId { found.byOtherRule += 1 }
       return
     }
     let kind = PolicyBacktest.Kind(
-      tool: proposal.call.name, from: from, oldRule: old.ruleId, to: new.status, newRule: new.ruleId
-    )
+      tool: call.name, from: from, oldRule: old.ruleId, to: new.status, newRule: new.ruleId)
     found.add(kind)
     found.add(
       PolicyBacktest.Change(

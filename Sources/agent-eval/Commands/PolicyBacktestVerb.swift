@@ -15,8 +15,8 @@ struct PolicyBacktestVerb: AsyncParsableCommand, Verb {
     discussion: """
       Each recorded verdict is asked for again at the moment it was given: the same actor and route, \
       the approvals so far. Exits with 1 where something is allowed now that was denied or asked about, \
-      unless --allow-widening; with 2 where a log or a file could not be read; with 0 otherwise. \
-      1 outranks 2.
+      unless --allow-widening; with 2 where a log or a file could not be read; with 3 where nobody knows whether \
+      it is, unless --allow-widening; with 0 otherwise. 1 outranks 2, and 2 outranks 3.
       """
         + Example.list([
           "policy backtest runs/ --policy policies/refunds.yaml":
@@ -58,7 +58,7 @@ struct PolicyBacktestVerb: AsyncParsableCommand, Verb {
   func run() async throws {
     let rules = try Diagnostics.unwrap(PolicyLoader.load(policy))
     let tools = try agent.map { try Diagnostics.unwrap(AgentLoader.load($0)).tools } ?? []
-    let paths = try runs.flatMap { try LogFiles.all(below: $0) }
+    let paths = try FoundRuns.logs(of: runs)
     guard !paths.isEmpty else {
       Output.error(
         "agent-eval: no logs below \(runs.map { Visible.line($0) }.joined(separator: ", "))")
@@ -83,5 +83,6 @@ struct PolicyBacktestVerb: AsyncParsableCommand, Verb {
     for failure in failures { Output.error("agent-eval: \(Visible.line(failure.message))") }
     if found.widens, !allowWidening { throw ExitCode(1) }
     if !failures.isEmpty { throw ExitCode(2) }
+    if found.undecided > 0, !allowWidening { throw ExitCode(3) }
   }
 }

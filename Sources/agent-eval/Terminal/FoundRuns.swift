@@ -34,13 +34,30 @@ enum FoundRuns {
       }
     }
     Output.progress("")
-    if files.repeated > 0 {
-      Output.error(
-        "note: \(Figures.count(files.repeated, "run")) named more than once, by a path or a link, counted once"
-      )
-    }
+    noteRepeated(files)
     notePassedOver(below: paths)
     return runs
+  }
+
+  /// The run logs of files and folders, each file once, however often it is named.
+  ///
+  /// - Throws: `FolderError` where a folder cannot be read.
+  static func logs(of paths: [String]) throws(FolderError) -> [String] {
+    var files = FileIdentities()
+    var logs: [String] = []
+    for path in paths {
+      let found = try LogFiles.all(below: path).map { FoundRun(name: $0, log: .success($0)) }
+      logs += files.firstMet(found).map(\.name)
+    }
+    noteRepeated(files)
+    return logs
+  }
+
+  private static func noteRepeated(_ files: FileIdentities) {
+    guard files.repeated > 0 else { return }
+    Output.error(
+      "note: \(Figures.count(files.repeated, "run")) named more than once, by a path or a link, counted once"
+    )
   }
 
   /// Names the files of folders that may be traces and were not looked at.
