@@ -262,6 +262,25 @@ struct PromotedFilesTests {
     #expect(error?.message.contains("secrets") == true)
   }
 
+  @Test("of a run that went well what hangs on a secret is not expected, and the rest is")
+  func secretAnswer() throws {
+    let folder = try TemporaryFolder()
+    let log = folder.path("s.jsonl.gz")
+    let word = "1j1l-2k3j"
+    var events = Self.shortRun
+    events[1].data["text"] = .string("If so, update the password to '\(word)'.")
+    events[2].data["answer"] = events[1].data["text"]
+    try write(events, to: log)
+    let found = try Promotion.good([log])
+    #expect(CanonicalJSON.string(found.expected).contains(word))
+    let promotion = try found.scrubbed(by: redactor())
+    let kept = promotion.events.map { JSONValue.object($0.data) } + [promotion.expected]
+    #expect(!CanonicalJSON.string(.array(kept)).contains(word))
+    #expect(promotion.expected["stopReason"] == "success")
+    let expectations = try Expectations(parsing: promotion.expected)
+    #expect(Judge.judge(promotion.events, against: expectations).outcome == .pass)
+  }
+
   @Test("of several runs only what they share is expected, and each of them meets it")
   func shared() throws {
     let (drafted, approved) = (Fixture.run("refund-drafted"), Fixture.run("refund-approved"))
