@@ -71,6 +71,27 @@ struct RulesVerbTests {
     #expect(outcome.errors.contains("named more than once"))
   }
 
+  @Test(
+    "files that are called alike are told apart by their folders, in whatever order they are named")
+  func calledAlike() async throws {
+    let folder = try TemporaryFolder()
+    let logs = ["a/r.jsonl.gz": "hidden-deletion", "b/r.jsonl.gz": "refund-approved"]
+    for (path, run) in logs {
+      try folder.write(String(path.prefix(2)) + "note.md", "")
+      try FileManager.default.copyItem(
+        atPath: Project.path("Fixtures/runs/\(run).jsonl.gz"), toPath: folder.path(path))
+    }
+    try folder.write("rule.yaml", "{caseId: d, expected: {toolsNotCalled: [\"delete_*\"]}}")
+    for order in [logs.keys.sorted(), logs.keys.sorted().reversed()] {
+      let results = try await Binary.run(
+        ["run", "rule.yaml", "--json", "--on"] + order, in: folder.path, status: 1
+      ).json()
+      let cases = results["cases"]?.arrayValue ?? []
+      #expect(Set(cases.compactMap { $0["caseId"]?.stringValue }) == ["d/a/r", "d/b/r"])
+      #expect(cases.first { $0["caseId"] == "d/a/r" }?["outcome"] == "fail")
+    }
+  }
+
   // MARK: Damage
 
   @Test("a rule for every run says that none can be read, not that none is what it asks for")

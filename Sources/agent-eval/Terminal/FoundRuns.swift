@@ -19,12 +19,14 @@ enum FoundRuns {
       folder: cache ?? ImportCache.defaultFolder, version: AgentEval.configuration.version)
     var runs: [FoundRun] = []
     var files = FileIdentities()
+    var folders: [Int: String] = [:]
     for path in paths {
       let found = self.runs(of: path, cache) { Output.progress("reading \($0) runs") }
       // One without a run is none that was judged, whatever the others hold; of a single one the rules tell it.
       if found.isEmpty, paths.count > 1 {
         runs.append(FoundRun(name: trimmed(path), log: .failure(FoundFault("no run is in it"))))
       }
+      let before = runs.count
       // Below one path the path says nothing; of several it tells them apart.
       let head = paths.count == 1 ? "" : isFolder(path) ? trimmed(path) + "/" : ""
       runs += files.firstMet(found).map { run in
@@ -32,11 +34,24 @@ enum FoundRuns {
         run.name = head + run.name
         return run
       }
+      if !isFolder(path), let slash = path.lastIndex(of: "/") {
+        for index in before..<runs.count { folders[index] = String(path[...slash]) }
+      }
     }
+    tellApart(&runs, by: folders)
     Output.progress("")
     noteRepeated(files)
     notePassedOver(below: paths)
     return runs
+  }
+
+  /// Puts the folders of files before the names of those that are called alike: by a number, one would have the name of
+  /// another as soon as they were named in another order or one of them was gone, and be held against its baseline.
+  private static func tellApart(_ runs: inout [FoundRun], by folders: [Int: String]) {
+    let alike = Dictionary(grouping: runs.indices) { Array(runs[$0].name.utf8) }
+    for indices in alike.values where indices.count > 1 {
+      for index in indices { runs[index].name = folders[index, default: ""] + runs[index].name }
+    }
   }
 
   /// The run logs of files and folders, each file once, however often it is named.
