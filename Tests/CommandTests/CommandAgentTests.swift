@@ -315,7 +315,9 @@ import TraceStorage
         echo "    at load (agent.js:3:9)" >&2
         exit ${1:-0}
         """#)
-      for (exit, isTold) in [("1", true), ("0", false)] {
+      for (exit, expected, isTold) in [
+        ("1", "blocked", true), ("0", "blocked", false), ("1", "tool_failure", false),
+      ] {
         try folder.write(
           "cases/case.yaml",
           """
@@ -325,9 +327,10 @@ import TraceStorage
             command: [/bin/sh, agent.sh, "\(exit)"]
             cwd: ..
             environment: {pass: [OPENAI_API_KEY]}
-          expected: {stopReason: blocked}
+          expected: {stopReason: \(expected)}
           """)
-        let run = try await Self.run(["run", "--live", "cases"], in: folder, status: 1)
+        let run = try await Self.run(
+          ["run", "--live", "cases"], in: folder, status: expected == "blocked" ? 1 : 0)
         #expect(run.output.contains("reads agent.cfg | KeyError: MODEL") == isTold, "\(run)")
         #expect(!run.output.contains("averyverysecret") && !run.output.contains("at load"))
       }

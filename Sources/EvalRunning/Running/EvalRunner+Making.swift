@@ -82,7 +82,8 @@ extension EvalRunner {
         }
       if try !isScripted(evalCase) { try spending?.take(made.log, of: evalCase.caseId) }
       var trial = try await judge(made.log, evalCase, isLive: true)
-      trial.judgement.warnings += made.warnings
+      // A case may be about just that end.
+      if trial.outcome != .pass { trial.judgement.warnings += made.warnings }
       result.trials.append(trial)
       // A run that says nothing of the agent is made again where the suite is taken up.
       if trial.error == nil { options.journal?.note(made.log, of: evalCase, trial: number ?? 1) }
