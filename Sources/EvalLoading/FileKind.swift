@@ -18,9 +18,9 @@ public enum FileKind: Sendable, Hashable {
   ///
   /// `caseId`, `expected` or `cases`, what looks like a slip in one of the first two, or a list of cases under any other
   /// key make a case; `sets` or `defaults` without cases what cases share; `model`, `command`, `tools` or `mcpServers` an
-  /// agent; `rules` a policy; `pipeline` with `tasks` a pipeline. A list in which a case stands is one of cases. What
-  /// the program itself writes of cases (results, what was kept of a suite, a comparison, a line of `--files-from`) is
-  /// none of these.
+  /// agent; `rules` a policy, also with a slip in it where verdicts stand below; `pipeline` with `tasks` a pipeline. A
+  /// list in which a case stands is one of cases. What the program itself writes of cases (results, what was kept of a
+  /// suite, a comparison, a line of `--files-from`) is none of these.
   public init?(of value: JSONValue) {
     switch value {
     case .array(let elements):
@@ -38,7 +38,7 @@ public enum FileKind: Sendable, Hashable {
         self = .pipeline
       } else if ["model", "command", "tools", "mcpServers"].contains(where: { object[$0] != nil }) {
         self = .agent
-      } else if object["rules"] != nil {
+      } else if object["rules"] != nil || Self.holdsRules(object) {
         self = .policy
       } else if object.count <= 100,
         object.keys.contains(where: Self.isSlip)
@@ -76,6 +76,17 @@ public enum FileKind: Sendable, Hashable {
     return object.first { member in
       member.value.arrayValue?.prefix(sample).contains { $0["caseId"] != nil } ?? false
     }?.key
+  }
+
+  /// Whether rules of a policy stand under a key that is likely `rules` with a slip in it.
+  private static func holdsRules(_ object: JSONObject) -> Bool {
+    object.count <= 100
+      && object.contains { member in
+        Spelling.nearest(to: member.key, among: ["rules"]) != nil
+          && member.value.arrayValue?.prefix(sample).contains {
+            $0["verdict"] != nil || $0["authorizer"] != nil
+          } ?? false
+      }
   }
 
   /// Whether a key is likely one of a case with a slip in it. Few slips are in the first letter, and `last_id` is none.

@@ -92,6 +92,16 @@ struct FileCheckerTests {
       ])
   }
 
+  @Test("A policy with a slip in its one key is no other file that may be passed over")
+  func slipInRules() throws {
+    let told = try check([("policy.yaml", "rule: [{id: r, tool: pay, verdict: deny}]")])
+    #expect(
+      told.contains("F/policy.yaml:1:1: error: rule: unknown key “rule”; did you mean “rules”?"),
+      "\(told)")
+    let other = try check([("data.yaml", "rule: [{id: r}]")])
+    #expect(other.allSatisfy { $0.contains("warning") }, "\(other)")
+  }
+
   @Test("What is accepted in silence and protects nothing is told with the nearest name")
   func slips() throws {
     let guarded =
