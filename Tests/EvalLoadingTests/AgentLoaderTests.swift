@@ -303,6 +303,28 @@ struct AgentLoaderTests {
       ])
   }
 
+  @Test(
+    "A value of the input that nothing fills in, in a tool's URL or command, is warned of",
+    arguments: [
+      ("http: {url: 'https://h/${id}'}", "write {key}"),
+      ("http: {url: 'https://h/$filter?id={id}'}", nil),
+      ("command: [look, '${input.id}']", "on standard input"),
+      ("command: {arguments: [look], environment: {set: {ID: 'a ${input}'}}}", "on standard input"),
+      ("command: [sh, -c, 'echo ${HOME} ${inputs}']", nil),
+    ])
+  func literals(tool: String, hint: String?) {
+    let loaded = loadAgent(
+      """
+      name: a
+      model: {script: [{answer: x}]}
+      tools: [{name: t, sideEffect: read, \(tool)}]
+      """)
+    #expect(loaded.value != nil)
+    let hints = loaded.diagnostics.compactMap(\.hint)
+    #expect(hints.count == (hint == nil ? 0 : 1), "\(loaded.diagnostics)")
+    #expect(hint.map { hint in hints.allSatisfy { $0.contains(hint) } } ?? true)
+  }
+
   @Test("A limit in money of a model without prices is warned of; with prices, or of a script, not")
   func costWithoutPrices() {
     let served = "provider: openai, name: m"

@@ -14,6 +14,17 @@ enum CommandFile {
     }
   }
 
+  /// Of a tool, whose input never becomes a part of a command line as that of a pipeline's task does.
+  static let ofTool = command.map { command, reader -> CommandDefinition? in
+    let texts = command.arguments + command.environment.set.values
+    if texts.contains(where: { $0.contains("${input.") || $0.contains("${input}") }) {
+      reader.report(
+        "“${input…}” is given to the program as it stands",
+        hint: "a tool's command gets the call's input on standard input, as JSON", as: .warning)
+    }
+    return command
+  }
+
   static let arguments = Shape<[String]>.list(of: argument, atLeast: 1)
 
   static let argument = Shape<String>.text(

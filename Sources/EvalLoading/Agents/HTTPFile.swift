@@ -80,6 +80,12 @@ enum HTTPFile {
     guard case .string(let text) = value else {
       return reader.refuseKind(of: value, expected: "a URL")
     }
+    // So values are written everywhere else, and here the sign would be sent.
+    if text.contains("${") {
+      reader.report(
+        "a “$” is sent before the value", hint: "in a URL write {key}, without the sign",
+        as: .warning)
+    }
     do { return try URLTemplate(text) } catch {
       return reader.refuse("\(error)")
     }

@@ -113,7 +113,7 @@ enum ToolFile {
       Field(
         "scripted", .list(of: rule, atLeast: 1), \.rules,
         "Results written down; the first whose condition holds is given."),
-      Field("command", CommandFile.command, \.command, "A program that does the work."),
+      Field("command", CommandFile.ofTool, \.command, "A program that does the work."),
       Field("http", HTTPFile.shape, \.http, "A request over HTTP that does the work."),
       Field("code", CommandFile.code, \.code, "It runs programs that the model writes."),
       Field("memory", memory, \.memory, "It reads, writes or looks for notes."),
