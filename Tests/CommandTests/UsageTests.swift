@@ -171,6 +171,7 @@ struct UsageTests {
       Row("run", "nowhere", status: 2, says: "no such file"),
       Row("run", "Fixtures/tools", status: 2, says: "no cases in Fixtures/tools"),
       Row("run", "EvalCases", "--filter", "nothing-like-it", status: 2, says: "none of 66"),
+      Row("run", "EvalCases", "-f", "is-drafted", status: 2, says: "did you mean “*is-drafted*”?"),
       Row("run", "EvalCases", "--runs", "nowhere", status: 2, says: "nowhere"),
       Row(
         "check", "EvalCases", "Fixtures/agents", "Fixtures/policies", status: 0, says: "0 errors"),

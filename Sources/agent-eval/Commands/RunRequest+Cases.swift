@@ -44,8 +44,11 @@ extension RunRequest {
         && !evalCase.tags.contains { $0.hasSameUTF8(as: filter) }
     }
     guard !loaded.cases.isEmpty else {
-      let nearest = Spelling.nearest(
-        to: filter, among: all.flatMap { [$0.caseId, $0.rule].compactMap(\.self) + $0.tags })
+      let ids = all.flatMap { [$0.caseId, $0.rule].compactMap(\.self) }
+      // Elsewhere a part of a name is enough.
+      let nearest =
+        Spelling.nearest(to: filter, among: ids + all.flatMap(\.tags))
+        ?? (ids.contains { $0.contains(filter) } ? "*\(filter)*" : nil)
       throw none(
         "none of \(Figures.count(all.count, "case")) has an id or a tag like “\(filter)”"
           + (nearest.map { "; did you mean “\($0)”?" } ?? ""))
