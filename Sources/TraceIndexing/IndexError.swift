@@ -49,7 +49,7 @@ extension IndexError: CustomStringConvertible {
     case .inTheWay(let number):
       "\(path): is no index and cannot be moved away: \(String(cString: strerror(number)))"
     case .badStatement(let message):
-      "the statement cannot be run: \(message); the statement SELECT sql FROM sqlite_schema, with --full, shows "
+      "the statement cannot be run: \(message); the statement SELECT sql FROM sqlite_schema, with --json, shows "
         + "the tables"
     case .notReadOnly: "the statement would do more than read; give one SELECT"
     case .notOneStatement: "give one statement, a SELECT"

@@ -203,7 +203,7 @@ struct ForeignEvalSetTests {
       ("prompts: [a]\ntests: file://gone.yaml", "not supported"),
       ("prompts: [a]\ntests: file://link.yaml", "lead outside its folder"),
       ("prompts: [a]\ntests: [5]", "a test, or the name of a file"),
-      ("prompts: [a]\ntests: [{]", "not YAML"), ("a: 1", "tests, and prompts"),
+      ("prompts: [a]\ntests: [{]", "not YAML"), ("a: 1", "tests or scenarios, and prompts"),
       ("prompts: [a]\ntests: []", "at least one"),
     ])
   func mistakes(text: String, message: String) async throws {

@@ -131,7 +131,7 @@ struct QueryTests {
     // What the message says to ask shows the columns, also where nobody has the documents.
     let tables = "SELECT sql FROM sqlite_schema"
     #expect(wrong.errors.contains(tables))
-    let shown = try await Binary.run(["query", folder.path, tables, "--full"])
+    let shown = try await Binary.run(["query", folder.path, tables, "--json"])
     #expect(shown.output.contains("CREATE TABLE runs") && shown.output.contains("stopReason"))
     try await Binary.run(["query", folder.path], status: 64)
     try await Binary.run(["query", folder.path, "SELECT 1", "--timeout", "0"], status: 64)

@@ -1,3 +1,4 @@
+import AgentTrace
 import FilePaths
 import TraceMatching
 
@@ -19,7 +20,8 @@ enum NearestPath {
       }
       folder += name + "/"
     }
-    return String(folder.dropLast())
+    let near = String(folder.dropLast())
+    return near.hasSameUTF8(as: path) ? nil : near
   }
 
   private static func name(like part: String, in folder: String) -> String? {

@@ -297,7 +297,8 @@ final class StdioLink: MCPLink {
   private func strays(_ state: State) -> String {
     state.strays == 0
       ? ""
-      : "; on standard output stood \(state.strays) lines that answer no request, first "
+      : "; on standard output stood \(state.strays) \(state.strays == 1 ? "line" : "lines")"
+        + " not to be understood, first "
         + "“\(edges.trimmed(state.firstStray, state.isFirstStrayCut ? .end : []))”"
   }
 }

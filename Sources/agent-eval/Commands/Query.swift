@@ -10,7 +10,7 @@ struct Query: ParsableCommand, Verb {
     commandName: "query",
     abstract: "Put a SELECT to the index of a folder of runs.",
     discussion: """
-      Tables: runs, calls, tags, suiteRuns, outcomes; SELECT sql FROM sqlite_schema shows their columns (with --full). Refreshes the index first; \
+      Tables: runs, calls, tags, suiteRuns, outcomes; SELECT sql FROM sqlite_schema shows their columns (with --json). Refreshes the index first; \
       the statement itself can only read. Exits with 0, or with 2 where the statement is wrong, or \
       took too long, or has more rows than --limit, or where a log could not be read whole.
       """
