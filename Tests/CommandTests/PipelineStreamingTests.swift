@@ -58,7 +58,7 @@ struct PipelineStreamingTests {
   func lines() async throws {
     let folder = try TemporaryFolder()
     try folder.write("p.yaml", Self.lines)
-    // It ends only once the element of its first line has ended; the last line has no end.
+    // It ends only once the element of its first line has begun; the last line has no end.
     try Self.script(
       "find.sh",
       "echo '{\"name\": \"a\"}'\n\n\(Self.await("seen-a"))\n[ -e seen-a ] && printf '{\"name\": \"b\"}'",
@@ -68,11 +68,13 @@ struct PipelineStreamingTests {
     let events = try await Self.events(folder)
     let both: JSONValue = [["name": "a"], ["name": "b"]]
     #expect(JSONValue.array(Self.parts(events)) == both)
-    let ends = events.filter { $0["type"] == "task_finished" }.map { event in
-      "\(event["data"]?["task"]?.stringValue ?? "")\(event["data"]?["element"]?.intValue ?? -1)"
+    let begun = events.firstIndex {
+      $0["type"] == "task_started" && $0["data"]?["task"] == "look" && $0["data"]?["element"] == 0
     }
-    let first = try #require(ends.firstIndex(of: "look0"))
-    #expect(first < (try #require(ends.firstIndex(of: "find-1"))))
+    let ended = events.firstIndex {
+      $0["type"] == "task_finished" && $0["data"]?["task"] == "find"
+    }
+    #expect(try #require(begun) < #require(ended))
     let sum = events.last { $0["data"]?["task"] == "sum" && $0["type"] == "task_finished" }
     #expect(sum?["data"]?["output"] == ["all": ["a", "b"], "found": both])
     try await Self.check(folder)
