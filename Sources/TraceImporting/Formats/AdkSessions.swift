@@ -165,7 +165,11 @@ enum AdkSessions: FormatAdapter {
     // Where nobody says who spoke, the content says whether it was the model.
     let author = event["author"]?.stringValue
     let speaker = author ?? content["role"]?.stringValue
-    let parts = content["parts"]?.arrayValue ?? []
+    // What a part is not may stand in it as null: a dump of all members says of each part that it has no result.
+    let parts = (content["parts"]?.arrayValue ?? []).map { part -> JSONValue in
+      guard let members = part.objectValue else { return part }
+      return .object(JSONObject(members.filter { !$0.value.isNull }.map { ($0.key, $0.value) }))
+    }
     let isUnread = content["parts"].map { $0.arrayValue == nil && !$0.saysNothing } ?? false
     let holdsResults = parts.contains {
       $0["functionResponse"] != nil || $0["function_response"] != nil

@@ -175,6 +175,7 @@ enum OpenAIAgents: SpanFormatAdapter {
     for (_, item) in items where item["object"] == "trace" {
       if let id = item["id"]?.stringValue, let group = item["group_id"] { groups[id] = group }
     }
+    var calls = OpenAIAgentsCalls(items)
     for (pointer, item) in items {
       guard item["object"] == "trace.span" else {
         if item["object"] != "trace", !item.saysNothing { set.addUnread(item, at: pointer) }
@@ -191,6 +192,21 @@ enum OpenAIAgents: SpanFormatAdapter {
         continue
       }
       span.attributes["session.id"] = groups[span.trace]
+      if OpenAIAgentsCalls.isWithoutOutput(item) {
+        switch calls.next(for: item) {
+        case .answered(let id, let content):
+          span.attributes["gen_ai.tool.call.id"] = .string(id)
+          span.attributes["gen_ai.tool.call.result"] = content
+        case .refused(let id, let content):
+          span.attributes["gen_ai.tool.call.id"] = .string(id)
+          span.attributes["gen_ai.tool.call.result"] = content
+          span.attributes["agent_eval.call.status"] = "refused"
+        case .toldElsewhere: span.attributes["gen_ai.operation.name"] = "unknown"
+        case .unknown:
+          span.attributes["gen_ai.operation.name"] = "unknown"
+          set.addUnread(item, at: pointer)
+        }
+      }
       try set.add(span)
       // Of another word, or none, nobody knows whether it is a call.
       if !types.contains(item["span_data"]?["type"]?.stringValue ?? "") {

@@ -7,15 +7,21 @@ extension [TraceSpan] {
     let offered = Set(flatMap(\.offeredTools).map(ToolWord.plain))
     guard !offered.isEmpty else { return [] }
     return filter {
-      [.step, .other, .unknown].contains($0.kind) && offered.contains(ToolWord.plain($0.name))
+      [.step, .other, .unknown].contains($0.kind) && offered.contains(ToolWord.plain($0.taskName))
     }.map {
       CallSightings.Sighting(
-        call: CallSightings.Call(name: $0.name, input: nil), pointer: $0.pointer)
+        call: CallSightings.Call(name: $0.taskName, input: nil), pointer: $0.pointer)
     }
   }
 }
 
 extension TraceSpan {
+  /// Its name without what it is, as Traceloop writes it before that of a task.
+  fileprivate var taskName: String {
+    let word = "execute_task "
+    return name.hasPrefix(word) ? String(name.dropFirst(word.utf8.count)) : name
+  }
+
   /// The attributes that list the tools on offer, as a list or a text of one.
   private static let offers = [
     "gen_ai.tool.definitions", "gen_ai.request.tools", "gen_ai.agent.tools", "mlflow.chat.tools",

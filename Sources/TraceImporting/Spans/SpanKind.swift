@@ -139,7 +139,8 @@ extension TraceSpan {
     "invoke_workflow": .step, "create_agent": .other, "embeddings": .other, "plan": .step,
     "retrieval": .other, "handoff": .handoff, "agent_handoff": .handoff, "chain": .step,
     "unknown": .step, "fetch_response": .other, "guardrail_check": .other,
-    "execute_event_loop_cycle": .step, "search_memory": .other, "create_memory": .other,
+    "execute_event_loop_cycle": .step, "execute_task": .step, "await_human_input": .other,
+    "search_memory": .other, "create_memory": .other,
     "invoke_swarm": .step, "invoke_graph": .step, "rerank": .other, "query": .other,
     // The Gemini CLI's.
     "llm_call": .model, "tool_call": .tool, "agent_call": .agent, "user_prompt": .step,
@@ -166,6 +167,10 @@ extension TraceSpan {
   /// Spans of before there were words for them.
   private var olderKind: SpanKind? {
     if let kind = agentsDataKind ?? liveKitKind ?? haystackKind { return kind }
+    // AG2 tells beside a call of a model once more what it took, and in the same way what calls took that nothing tells of.
+    if text("ag2.span.type") == "usage" {
+      return text("ag2.usage.kind") == "model_call" ? .other : .unknown
+    }
     // Microsoft's loop around the calls of a model and of its tools, with the sum of what they took.
     if name == "orchestrate_tools" { return .step }
     if self["gcp.vertex.agent.tool_call_args"] != nil { return .tool }

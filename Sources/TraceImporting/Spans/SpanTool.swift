@@ -28,6 +28,11 @@ struct SpanTool {
       status = .error
       if data == .absent { data = .there(.string(failure)) }
     }
+    // AG2 says of a long result that it is the beginning of one.
+    if span["ag2.tool.call.result.truncated"]?.boolValue == true, let text = data.value?.stringValue
+    {
+      data = .cut(text)
+    }
     // Some frameworks catch what a tool throws, and say in a word alone that it did.
     if let word = span.text("gen_ai.tool.status", "tool.status"),
       Self.failureWords.contains(word.lowercased())
