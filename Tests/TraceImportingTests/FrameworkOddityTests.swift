@@ -166,6 +166,27 @@ struct FrameworkOddityTests {
     #expect(Self.recorded(file, "calls") == nil && file.stop == "success final_answer")
   }
 
+  @Test("a call that a person denied AG2 did not run; a tool that says so ran")
+  func denied() throws {
+    for isAsked in [true, false] {
+      let file = try Self.spans {
+        $0.add(
+          "c1", under: "a1", "execute_tool pay", 12...20,
+          [
+            "ag2.span.type": "tool", "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": "pay", "gen_ai.tool.call.arguments": "{}",
+            "gen_ai.tool.call.result": "User denied the tool call request",
+          ])
+        guard isAsked else { return }
+        $0.add(
+          "d1", under: "c1", "await_human_input a", 13...19,
+          ["ag2.span.type": "human_input", "gen_ai.operation.name": "await_human_input"])
+      }
+      let status: JSONValue = isAsked ? "refused" : "ok"
+      #expect(file.data(.toolResult).map { $0["status"] } == [status], "\(file.errors)")
+    }
+  }
+
   @Test("a task of LangChain's is a step, and one that is called as a tool is told")
   func tasks() throws {
     func imported(_ task: String) throws -> ImportedFile {

@@ -38,6 +38,22 @@ extension [SpanGraph.Execution] {
   }
 }
 
+extension [SpanGraph.Execution] {
+  /// What AG2 gives back for a call that a person would not have. (ag2ai/ag2, autogen/beta, 1.2.)
+  private static let refusal = "User denied the tool call request"
+
+  /// Takes executions that are none: where a person was asked below one, and what came back is that they would not have it.
+  mutating func takeRefusals(by spans: [TraceSpan]) {
+    let asked = Set(spans.filter { $0.text("ag2.span.type") == "human_input" }.compactMap(\.parent))
+    for index in indices
+    where asked.contains(self[index].span.id)
+      && self[index].tool.data.value?.stringValue == Self.refusal
+    {
+      self[index].tool.status = .refused
+    }
+  }
+}
+
 /// Calls of agents as tools, of which neither a tool's span tells nor anything that a later call of a model was shown:
 /// the agent's own span is what tells that they ran.
 struct CallsOfAgents {

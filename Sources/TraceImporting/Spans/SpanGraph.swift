@@ -67,6 +67,7 @@ struct SpanGraph {
     executions.takeNames(from: models)
     readAgentsAsTools()
     executions.takeResults(from: models)
+    executions.takeRefusals(by: spans)
     var history = SpanHistory(executions)
     history.complete(&models)
     if let span = history.spanInsideTurn(models) {
