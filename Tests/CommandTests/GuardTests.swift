@@ -64,6 +64,32 @@ struct GuardTests {
       detail: "rule:guard:context.neverContains[0]"),
   ]
 
+  /// Records the agent of a folder, and returns the events of a run that came to what the scenario says.
+  private static func events(
+    of scenario: Scenario, in folder: TemporaryFolder
+  ) async throws -> [JSONValue] {
+    try await Binary.run(
+      ["record", "agent.yaml", "go", "--out", "run.jsonl.gz"], in: folder.path,
+      status: scenario.stop == "success" ? 0 : 1)
+    let events = try await Binary.run(["show", "run.jsonl.gz", "--json"], in: folder.path)
+      .jsonLines()
+    let results = events.filter { $0["type"] == "tool_result" }.compactMap { $0["data"] }
+      .map { "\($0["tool"]?.stringValue ?? "") \($0["status"]?.stringValue ?? "")" }
+    #expect(results == scenario.results)
+    let stop = events.last { $0["type"] == "stop" }?["data"]
+    #expect(stop?["reason"]?.stringValue == scenario.stop)
+    #expect(stop?["detail"]?.stringValue == scenario.detail)
+    return events
+  }
+
+  /// Holds the log against what the guard was to keep.
+  private static func judge(_ scenario: Scenario, in folder: TemporaryFolder) async throws {
+    try folder.write(
+      "case.yaml",
+      "{caseId: a, recording: run.jsonl.gz, expected: {\(scenario.guarding)}}")
+    try await Binary.run(["run", "case.yaml"], in: folder.path)
+  }
+
   @Test("a guard refuses what it can and stops the run on what it cannot", arguments: scenarios)
   private func scenario(_ scenario: Scenario) async throws {
     let folder = try TemporaryFolder()
@@ -78,23 +104,10 @@ struct GuardTests {
       guard: {\(scenario.guarding)}
       model: {script: [\(scenario.script)]}
       """)
-    try await Binary.run(
-      ["record", "agent.yaml", "go", "--out", "run.jsonl.gz"], in: folder.path,
-      status: scenario.stop == "success" ? 0 : 1)
-    let events = try await Binary.run(["show", "run.jsonl.gz", "--json"], in: folder.path)
-      .jsonLines()
-    let results = events.filter { $0["type"] == "tool_result" }.compactMap { $0["data"] }
-      .map { "\($0["tool"]?.stringValue ?? "") \($0["status"]?.stringValue ?? "")" }
-    #expect(results == scenario.results)
-    let stop = events.last { $0["type"] == "stop" }?["data"]
-    #expect(stop?["reason"]?.stringValue == scenario.stop)
-    #expect(stop?["detail"]?.stringValue == scenario.detail)
+    let events = try await Self.events(of: scenario, in: folder)
     // The judge of the log agrees that nothing was broken that could be refused.
     guard scenario.stop == "success" else { return }
-    try folder.write(
-      "case.yaml",
-      "{caseId: a, recording: run.jsonl.gz, expected: {\(scenario.guarding)}}")
-    try await Binary.run(["run", "case.yaml"], in: folder.path)
+    try await Self.judge(scenario, in: folder)
     let denied = events.filter { $0["data"]?["status"] == "deny" }
     #expect(denied.allSatisfy { $0["data"]?["ruleId"]?.stringValue?.hasPrefix("guard:") == true })
     #expect(!denied.isEmpty)
@@ -187,26 +200,13 @@ struct GuardTests {
       guard: {\(scenario.guarding)}
       model: {script: [\(scenario.script)]}
       """)
-    try await Binary.run(
-      ["record", "agent.yaml", "go", "--out", "run.jsonl.gz"], in: folder.path,
-      status: scenario.stop == "success" ? 0 : 1)
-    let events = try await Binary.run(["show", "run.jsonl.gz", "--json"], in: folder.path)
-      .jsonLines()
-    let results = events.filter { $0["type"] == "tool_result" }.compactMap { $0["data"] }
-      .map { "\($0["tool"]?.stringValue ?? "") \($0["status"]?.stringValue ?? "")" }
-    #expect(results == scenario.results)
-    let stop = events.last { $0["type"] == "stop" }?["data"]
-    #expect(stop?["reason"]?.stringValue == scenario.stop)
-    #expect(stop?["detail"]?.stringValue == scenario.detail)
+    let events = try await Self.events(of: scenario, in: folder)
     // Nobody is asked about what is not to begin.
     let asked = events.filter { $0["type"] == "approval" && $0["data"]?["granted"] == true }
     #expect(asked.isEmpty)
     try await Binary.run(["replay", "run.jsonl.gz", "--reexecute"], in: folder.path)
     guard scenario.stop == "success" else { return }
-    try folder.write(
-      "case.yaml",
-      "{caseId: a, recording: run.jsonl.gz, expected: {\(scenario.guarding)}}")
-    try await Binary.run(["run", "case.yaml"], in: folder.path)
+    try await Self.judge(scenario, in: folder)
   }
 
   @Test("a guard that only the end could decide is an error of the agent file")

@@ -66,10 +66,17 @@ struct FrameworkOddityTests {
   private static func agents(
     _ ids: [String], outputs: [JSONValue], shown: [(id: String, text: String)]
   ) throws -> ImportedFile {
-    var lines: [JSONValue] = [["object": "trace", "id": "t", "workflow_name": "w"]]
+    let lines = spans(of: "t", ids, outputs: outputs, shown: shown)
+    return try ImportedFile(lines.map { "\($0)\n" }.joined(), name: "spans.jsonl")
+  }
+
+  private static func spans(
+    of trace: String, _ ids: [String], outputs: [JSONValue], shown: [(id: String, text: String)]
+  ) -> [JSONValue] {
+    var lines: [JSONValue] = [["object": "trace", "id": .string(trace), "workflow_name": "w"]]
     func add(_ second: Int, _ data: JSONObject) {
       lines.append([
-        "object": "trace.span", "id": .string("s\(lines.count)"), "trace_id": "t",
+        "object": "trace.span", "id": .string("\(trace)\(lines.count)"), "trace_id": .string(trace),
         "parent_id": .null, "error": .null,
         "started_at": .string("2026-11-28T16:00:0\(second).100000+00:00"),
         "ended_at": .string("2026-11-28T16:00:0\(second).200000+00:00"),
@@ -97,7 +104,7 @@ struct FrameworkOddityTests {
           "output": [["role": "assistant", "content": "Done."]],
         ])
     }
-    return try ImportedFile(lines.map { "\($0)\n" }.joined(), name: "spans.jsonl")
+    return lines
   }
 
   @Test("a call that a person would not have is refused, and did not run")
@@ -130,6 +137,16 @@ struct FrameworkOddityTests {
     let file = try Self.agents(["c1"], outputs: [.null], shown: [])
     #expect(file.data(.toolResult).isEmpty, "\(file.errors)")
     #expect(Self.recorded(file, "calls") == "partial")
+  }
+
+  @Test("that an equal call of another run ran says nothing of a call that waits")
+  func otherRun() throws {
+    let lines =
+      Self.spans(of: "t", ["c1"], outputs: ["sunny"], shown: [("c1", "sunny")])
+      + Self.spans(of: "u", ["c2"], outputs: [.null], shown: [])
+    let file = try ImportedFile(lines.map { "\($0)\n" }.joined(), name: "spans.jsonl")
+    let calls = file.data(.runStarted).map { $0["recorded"]?["calls"] }
+    #expect(calls.last == "partial", "\(file.errors)")
   }
 
   // MARK: Spans

@@ -175,7 +175,13 @@ enum OpenAIAgents: SpanFormatAdapter {
     for (_, item) in items where item["object"] == "trace" {
       if let id = item["id"]?.stringValue, let group = item["group_id"] { groups[id] = group }
     }
-    var calls = OpenAIAgentsCalls(items)
+    // What another conversation tells says nothing of a call of this one.
+    func conversation(_ item: JSONValue) -> String {
+      let trace = item["trace_id"]?.stringValue ?? ""
+      return groups[trace]?.stringValue ?? trace
+    }
+    var calls = Dictionary(grouping: items.map(\.1), by: conversation)
+      .mapValues(OpenAIAgentsCalls.init)
     for (pointer, item) in items {
       guard item["object"] == "trace.span" else {
         if item["object"] != "trace", !item.saysNothing { set.addUnread(item, at: pointer) }
@@ -193,7 +199,7 @@ enum OpenAIAgents: SpanFormatAdapter {
       }
       span.attributes["session.id"] = groups[span.trace]
       if OpenAIAgentsCalls.isWithoutOutput(item) {
-        switch calls.next(for: item) {
+        switch calls[conversation(item)]?.next(for: item) ?? .unknown {
         case .answered(let id, let content):
           span.attributes["gen_ai.tool.call.id"] = .string(id)
           span.attributes["gen_ai.tool.call.result"] = content

@@ -28,12 +28,14 @@ struct OpenAIAgentsCalls {
 
   private var endings: [Key: [Ending]] = [:]
 
-  init(_ items: [(JSONPointer, JSONValue)]) {
+  /// - Parameter items: the spans of one conversation.
+  init(_ items: [JSONValue]) {
+    guard items.contains(where: Self.isWithoutOutput) else { return }
     var asked: [Key: [String]] = [:]
     var known: Set<String> = []
     var shown: [String: JSONValue] = [:]
     var ran: [Key: Int] = [:]
-    for (_, item) in items {
+    for item in items {
       let data = item["span_data"] ?? .null
       if data["type"] == "function", !Self.isWithoutOutput(item), let key = Self.key(of: data) {
         ran[key, default: 0] += 1

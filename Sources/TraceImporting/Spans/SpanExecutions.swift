@@ -44,11 +44,10 @@ extension [SpanGraph.Execution] {
 
   /// Takes executions that are none: where a person was asked below one, and what came back is that they would not have it.
   mutating func takeRefusals(by spans: [TraceSpan]) {
+    let denied = indices.filter { self[$0].tool.data.value?.stringValue == Self.refusal }
+    guard !denied.isEmpty else { return }
     let asked = Set(spans.filter { $0.text("ag2.span.type") == "human_input" }.compactMap(\.parent))
-    for index in indices
-    where asked.contains(self[index].span.id)
-      && self[index].tool.data.value?.stringValue == Self.refusal
-    {
+    for index in denied where asked.contains(self[index].span.id) {
       self[index].tool.status = .refused
     }
   }
