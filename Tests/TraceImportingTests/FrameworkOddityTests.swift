@@ -123,6 +123,16 @@ struct FrameworkOddityTests {
     #expect(Self.recorded(file, "calls") == nil)
   }
 
+  @Test("of equal calls, some with a word and some without, each is one")
+  func mixed() throws {
+    let file = try Self.agents(
+      ["c1", "c2", "c3"], outputs: ["sunny", .null, "sunny"],
+      shown: [("c1", "sunny"), ("c2", "None"), ("c3", "sunny")])
+    #expect(
+      file.data(.toolResult).map { $0["data"] } == ["sunny", "None", "sunny"], "\(file.errors)")
+    #expect(Self.recorded(file, "calls") == nil)
+  }
+
   @Test("a call that waited and then ran is one, whatever stands beside it")
   func approved() throws {
     let file = try Self.agents(

@@ -26,6 +26,9 @@ struct OpenAIAgentsCalls {
   /// What the SDK gives back for a call that was not approved, where nobody gave it another text.
   private static let refusal = "Tool execution was not approved."
 
+  /// What a model is shown of a tool that gave back nothing.
+  private static let nothing = "None"
+
   private var endings: [Key: [Ending]] = [:]
 
   /// - Parameter items: the spans of one conversation.
@@ -56,12 +59,13 @@ struct OpenAIAgentsCalls {
       let left = max(0, ids.count - ran[key, default: 0])
       let refused = ids.filter { shown[$0]?.stringValue == Self.refusal }
       let open = ids.filter { shown[$0] == nil }
-      let others = ids.filter { !refused.contains($0) && !open.contains($0) }
+      let nothing = ids.filter { shown[$0]?.stringValue == Self.nothing }
       // Those that ran and are told so are among the others before any.
-      let told = (refused + open + others).prefix(left)
-      endings[key] = told.map { id in
+      let chosen = Set((refused + open + nothing + ids.filter { shown[$0] != nil }).distinct(left))
+      endings[key] = ids.filter(chosen.contains).map { id in
         guard let content = shown[id] else { return .unknown }
-        return refused.contains(id) ? .refused(id: id, content) : .answered(id: id, content)
+        return content.stringValue == Self.refusal
+          ? .refused(id: id, content) : .answered(id: id, content)
       }
     }
   }
@@ -92,5 +96,13 @@ struct OpenAIAgentsCalls {
     guard let name = name?.stringValue else { return nil }
     let input = input ?? .null
     return Key(name: name, input: (input.stringValue.flatMap(JSONText.any) ?? input).byValue)
+  }
+}
+
+extension [String] {
+  /// The first so many that differ.
+  fileprivate func distinct(_ count: Int) -> [String] {
+    var seen: Set<String> = []
+    return Array(filter { seen.insert($0).inserted }.prefix(count))
   }
 }
